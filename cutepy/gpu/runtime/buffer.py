@@ -9,6 +9,7 @@ import itertools
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,9 +124,10 @@ Kept = tuple[int, "wgpu.GPUBuffer"]
 class Pool:
     """Memory of results that nobody holds any more, kept for the next result of its size.
 
-    `take(n)` gives what was last given back with n bytes, as it was left, or None; at most `most` bytes are kept, those
-    of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that were
-    made for it.
+    `take(n)` gives the buffer of n bytes with the least number, as it was left, or None; at most `most` bytes are kept,
+    those of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that
+    were made for it. By the least number, a sequence of calls that is made again meets the same buffers again, in
+    whatever order they came back: its bind groups are there.
 
     >>> pool = Pool(64)
     >>> pool.give(48, (1, "a")), pool.give(32, (2, "b")), pool.take(48), pool.take(32)
@@ -143,20 +145,20 @@ class Pool:
             return None
         self.bytes -= nbytes
         self._kept.move_to_end(nbytes)
-        return same.pop()
+        return heappop(same)
 
     def give(self, nbytes: int, buffer: Kept) -> list[int]:
         """Keep a buffer. Returns the numbers of those that had to go for it."""
         if nbytes > self.most:
             return [buffer[0]]
-        self._kept.setdefault(nbytes, []).append(buffer)
+        heappush(self._kept.setdefault(nbytes, []), buffer)
         self._kept.move_to_end(nbytes)
         self.bytes += nbytes
         gone = []
         while self.bytes > self.most:
             size, same = next(iter(self._kept.items()))
             if same:
-                gone.append(same.pop(0)[0])
+                gone.append(heappop(same)[0])
                 self.bytes -= size
             else:
                 del self._kept[size]

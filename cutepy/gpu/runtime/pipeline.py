@@ -18,7 +18,8 @@ from .program import Binding, Dialect, Program
 if TYPE_CHECKING:
     from .device import Device
 
-GROUPS_KEPT = 1024
+GROUPS_KEPT = 4096
+"""Bind groups that a device keeps: those of some ten steps of a model, a few hundred bytes each."""
 _BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
 _PROBE = """@group(0) @binding(0) var<storage, read_write> found: array<u32>;
 @compute @workgroup_size(128)
