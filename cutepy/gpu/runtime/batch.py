@@ -29,7 +29,8 @@ from .program import Program, Size3
 if TYPE_CHECKING:
     from .device import Device
 
-LAUNCHES = 16
+LAUNCHES = 32
+"""Launches of one submission, which costs the host as much as 20 of them; more would keep the device waiting."""
 IN_FLIGHT = 4
 DELAY = 5e-4
 IDLE = 40  # looks without work before the flusher sleeps
