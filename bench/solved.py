@@ -19,7 +19,7 @@ import numpy as np
 from cutepy import gpu
 from cutepy.gpu.operations import pointwise as operations
 from cutepy.gpu.operations.copies import copy_kernel
-from cutepy.gpu.operations.domain import Tiling, Turn, staged_layout, turn_of
+from cutepy.gpu.operations.domain import Tiling, TransposedTile, staged_layout, transposed_tile_of
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
@@ -78,7 +78,7 @@ def transposes(x: Tensor, y: Tensor) -> None:
         compare(f"transpose {name}", solved, [build(gpu_kernels.transpose, x, y, tile=gpu_kernels.TILES[name])])
 
 
-def padded_turn(turn: Turn) -> Layout:
+def padded_turn(turn: TransposedTile) -> Layout:
     """A tile whose first mode is padded by one access."""
     steps = [1, *(turn.tile[0] + turn.width if turn.tile[0] > 1 else 1 for _ in turn.tile[1:])]
     for mode in range(2, len(steps)):
@@ -89,10 +89,10 @@ def padded_turn(turn: Turn) -> Layout:
 def turning_copies(x: Tensor, y: Tensor) -> None:
     """The copy of the project's own operations: its tile padded; then its speed beside a plain one."""
     turned = select(x, 1, 0)
-    turn = turn_of(turned.layout, y.layout)
+    turn = transposed_tile_of(turned.layout, y.layout)
     if turn is None:  # the last mode is fastest here: count it first
         turned, y = x, select(y, 1, 0)
-        turn = turn_of(turned.layout, y.layout)
+        turn = transposed_tile_of(turned.layout, y.layout)
     assert turn is not None
     solved = [build(copy_kernel, turned, y, tiling=Tiling(turn.tile, turn.written, turn))]
     with patch.object(operations, "staged_layout", padded_turn):

@@ -164,7 +164,7 @@ def test_device_tensors_are_not_for_the_interpreter(device: Device, own_device: 
 @pytest.mark.parametrize("kind", ["i4", "f4"])
 def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As large copies are: every element there, and nothing beyond."""
-    monkeypatch.setattr(copies, "LARGE", 1)
+    monkeypatch.setattr(copies, "LONG_RUN", 1)
     x = np.random.default_rng(0).integers(1, 99, size).astype(kind)
     CallCache.clear_all()
     for step in (1, 2):

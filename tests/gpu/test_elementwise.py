@@ -14,7 +14,7 @@ from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.copies import copy_kernel
-from cutepy.gpu.operations.domain import Tiling, Turn, turn_of
+from cutepy.gpu.operations.domain import Tiling, TransposedTile, transposed_tile_of
 from cutepy.gpu.operations.elements import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
@@ -77,7 +77,7 @@ def test_of_nothing() -> None:
             getattr(ops, name)(x, 0, engine="interpreter")
 
 
-def turned(turn: Turn) -> Tiling:
+def turned(turn: TransposedTile) -> Tiling:
     return Tiling(turn.tile, turn.written, turn)
 
 
@@ -91,7 +91,7 @@ def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(gpu.pointwise("2 * a")(x, engine="interpreter").numpy(), 2 * x)
     assert np.array_equal(ops.max(x, 1, engine="interpreter").numpy(), x.max(1))
     assert np.array_equal(ops.argmin(x, 1, engine="interpreter").numpy(), x.argmin(1))
-    grid = copy_kernel.program(x, y.copy(order="F"), tiling=turned(Turn((32, 32), (1, 0)))).grid
+    grid = copy_kernel.program(x, y.copy(order="F"), tiling=turned(TransposedTile((32, 32), (1, 0)))).grid
     assert grid == (18 // -(-18 // most), -(-18 // most), 1)  # 18 tiles, none of which is no tile
 
 
@@ -112,7 +112,7 @@ def test_both_sides_of_a_turn_deal_out_the_whole_tile(order: list[int], exponent
     tile = [1 << exponent for exponent in exponents]
     for mode in {0, order[0]} if order[0] else ():
         tile[mode] *= width
-    turn = Turn(tuple(tile), tuple(order), width if order[0] else 1)
+    turn = TransposedTile(tuple(tile), tuple(order), width if order[0] else 1)
     for layout in (turn.written, turn.read):
         assert sorted(layout.offsets().ravel().tolist()) == list(range(prod(tile)))
     block = turn.read[1][0].offsets()
@@ -138,7 +138,7 @@ def test_what_is_turned_is_read_and_written_by_vectors_where_all_rows_begin_with
     x, y = memory[first:].reshape(rows, columns), np.zeros((columns, rows), np.float32)
     source = Tensor(make_tensor(memory).engine, Layout((columns, rows), (1, columns)), first)
     (a, b), tiling = walk([source, make_tensor(y)])
-    assert tiling is not None and tiling.turn is not None and tiling.turn.width == width
+    assert tiling is not None and tiling.transposed is not None and tiling.transposed.width == width
     found = copy_kernel.report(a, b, tiling=tiling)
     loads = sum(access.times for access in found.accesses if access.array == "source")
     assert loads * width == rows * columns
@@ -158,7 +158,7 @@ def test_a_turned_copy_moves_whole_segments_without_conflicts(shape: tuple[int, 
     x = np.zeros(shape, np.float32)
     target = make_tensor(np.zeros([shape[axis] for axis in axes], np.float32))
     (a, b), _tiling = walk([make_tensor(x.transpose(axes)), target])
-    turn = turn_of(a.layout, b.layout)
+    turn = transposed_tile_of(a.layout, b.layout)
     assert turn is not None
     found = copy_kernel.report(a, b, tiling=turned(turn))
     assert found.transactions == found.perfect_transactions and found.worst_conflict == 1

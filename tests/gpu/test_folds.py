@@ -43,7 +43,7 @@ def axes_of(layout: Layout) -> list[tuple[int, ...]]:
 def test_any_axes_of_any_layout(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum and the least with many threads; the greatest and the least with few: one text folds and searches all."""
     monkeypatch.setattr(fold, "THREADS", threads)
-    monkeypatch.setattr(fold, "RUN", 8)
+    monkeypatch.setattr(fold, "NEIGHBOUR_ROWS", 8)
     layout = LAYOUTS[name]
     x = filled(layout)
     host = x.numpy()

@@ -16,9 +16,9 @@ from .domain import Tiling, tiling_of
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
-LARGE, WIDE = 1 << 24, (8192, 1024)
-"""Elements of one run from which a tile of a copy has so many, and so many threads: 4,231 GB/s of 1 GiB on an H200,
-and 3,998 by the tiles of other walks."""
+LONG_RUN, WIDE_TILE = 1 << 24, (8192, 1024)
+"""Elements of a copy between two runs of memory from which its tile has so many elements and so many threads: 4,231
+GB/s of 1 GiB on an H200, and 3,998 by the tiles of other walks."""
 
 
 @gpu.kernel
@@ -56,6 +56,7 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     Raises KernelError where sizes differ, the tensors overlap, and for a target that is read-only, that cannot hold the
     type, or two elements of which share memory.
     """
+    # What may be copied into what.
     call = "copy"
     a, b = tensor_of(call, source), target_of(call, target)
     if a.size != b.size:
@@ -69,15 +70,16 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     place = place_of(call, engine, [a, b])
     if not b.size:
         return
+    # The launch: over the modes that both share, by long tiles where these are one run each.
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    if b.size >= LARGE and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE[1]:
-        tiling = tiling_of([mode_layouts(t)[0] for t in (a, b)], elements=WIDE[0], threads=WIDE[1])
+    if b.size >= LONG_RUN and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE_TILE[1]:
+        tiling = tiling_of([mode_layouts(t)[0] for t in (a, b)], elements=WIDE_TILE[0], threads=WIDE_TILE[1])
     place.run(copy_kernel, a, b, tiling=tiling)
 
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors with equal sizes mode by mode: as they are, or each as one mode."""
+    """Two tensors of one size as tensors of one shape: as they are, or each as one mode, in colexicographic order."""
     first, second = ([mode.size for mode in mode_layouts(t)] for t in tensors)
     if first == second:
         return tensors

@@ -15,8 +15,8 @@ from math import prod
 from ...layout import ComposedLayout, IntTuple, Layout, composition, conflict_free, from_modes, leaves, make_layout
 from ...tensor import common_refinement
 
-Piece = tuple[int, list[int]]
-"""A mode that all operands share: its extent, and the stride of each."""
+Factor = tuple[int, list[int]]
+"""A factor of a mode that all operands share: its extent, and the stride of each."""
 
 
 def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
@@ -28,14 +28,15 @@ def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
 
     None where the factors of one mode do not divide those of another operand's, as 2 * 3 and 3 * 2.
     """
-    pieces: list[Piece] = []
+    pieces: list[Factor] = []
     for modes in zip(*layouts, strict=True):
         shared = common_refinement(*modes)
         if shared is None:
             return None
         pieces += [(extent, steps) for extent, *steps in zip(*shared, strict=True)]
     pieces.sort(key=lambda piece: [abs(step) for step in piece[1][::-1]])
-    merged: list[Piece] = []
+    # Neighbours in order that are one factor in every operand become one.
+    merged: list[Factor] = []
     for extent, steps in pieces:
         if merged:
             before, inner = merged[-1]
@@ -47,11 +48,12 @@ def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
     return [from_modes(shape, [steps[k] for _, steps in merged]) for k in range(len(layouts))]
 
 
-THREADS, ELEMENTS, WIDTH = 256, 1024, 4
-"""Threads, elements of a tile, and the neighbours that a thread takes at once."""
-TURNED = 4096
-"""Elements that are turned in shared memory: 16 KiB of those of 4 bytes. By 64 x 64, with vectors on both sides, a copy
-has 0.98 of a plain one's bandwidth on an H200, and without them, of 16383 x 16385, 0.87; by 32 x 32 0.82 and 0.67."""
+THREADS, TILE_ELEMENTS, VECTOR = 256, 1024, 4
+"""Threads of a workgroup, elements of its tile, and the neighbouring elements that a thread takes at once."""
+TRANSPOSED_ELEMENTS = 4096
+"""Elements of a tile that is transposed in shared memory: 16 KiB of those of 4 bytes. By 64 x 64, with vectors on both
+sides, a copy has 0.98 of a plain one's bandwidth on an H200, and without vectors, of 16383 x 16385, 0.87; by 32 x 32 it
+has 0.82 and 0.67."""
 
 
 def _shown(numbers: tuple[int, ...]) -> str:
@@ -60,10 +62,12 @@ def _shown(numbers: tuple[int, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A tile of the modes of a target, which lie in the order of its memory, and their order in that of the source.
+class TransposedTile:
+    """How a tile is transposed between a source and a target whose memory runs along different modes.
 
-    A thread brings blocks of `width` by `width` elements: so many neighbours in either memory are one access.
+    `tile` has the extents of the target's modes, which lie in the order of its memory; `order` lists these modes in the
+    order of the source's memory. A thread brings blocks of `width` by `width` elements: so many neighbours in either
+    memory are one access.
     """
 
     tile: tuple[int, ...]
@@ -81,12 +85,13 @@ class Turn:
 
     @property
     def written(self) -> Layout:
-        """(thread, value) to the index in a tile: neighbouring threads stand along the target."""
-        return dealt(prod(self.tile), self.threads, self.width)
+        """(thread, value) to the index in a tile, for stores: neighbouring threads stand along the target's memory."""
+        return distribute(prod(self.tile), self.threads, self.width)
 
     @property
     def read(self) -> Layout:
-        """The same along the source: neighbours there come first, then those in the target."""
+        """(thread, value) to the index in a tile, for loads: neighbouring threads stand along the source's memory. A
+        value is ((along the source, along the target) in a block of `width` by `width`, block)."""
         steps = [prod(self.tile[:mode]) for mode in range(len(self.tile))]
         wide = [self.width if mode in (0, self.order[0]) else 1 for mode in range(len(self.tile))]
         blocks = Layout(
@@ -98,28 +103,30 @@ class Turn:
         return make_layout(mine[0], make_layout(block, mine[1]))
 
 
-def dealt(count: int, threads: int, width: int) -> Layout:
-    """(thread, value) to the index of `count` elements: `width` neighbours, then threads, then the next of each.
+def distribute(count: int, threads: int, width: int) -> Layout:
+    """(thread, value) to the index of `count` elements: a thread has `width` neighbours, then come those of the next
+    thread, and after the last thread the next `width` of the first one.
 
-    >>> print(dealt(1024, 64, 4))
+    >>> print(distribute(1024, 64, 4))
     (64,(4,4)):(4,(1,256))
     """
     return Layout((threads, (width, count // (width * threads))), (width, (1, width * threads)))
 
 
 @lru_cache(maxsize=256)
-def staged_layout(turn: Turn) -> Layout | ComposedLayout:
-    """Where the elements of a tile are in shared memory: no two threads that take part together meet in a bank."""
-    threads, (block, blocks) = turn.read
-    brought = make_layout(threads, make_layout(block[1], block[0], blocks))  # each thread has turned its blocks
+def staged_layout(tile: TransposedTile) -> Layout | ComposedLayout:
+    """The layout in shared memory of a transposed tile: neither its loads nor its stores have bank conflicts."""
+    threads, (block, blocks) = tile.read
+    brought = make_layout(threads, make_layout(block[1], block[0], blocks))  # each thread has transposed its blocks
     found: Layout | ComposedLayout = conflict_free(
-        turn.tile, [turn.written, brought], access_bytes=4 * turn.width
+        tile.tile, [tile.written, brought], access_bytes=4 * tile.width
     ).layout
     return found
 
 
-def crossing(source: Layout, target: Layout) -> tuple[int, ...] | None:
-    """The modes in the order of the source's strides, where they begin with another one than the target's do."""
+def transposed_order(source: Layout, target: Layout) -> tuple[int, ...] | None:
+    """The modes in the order of the source's strides, where its memory runs along another mode than the target's (mode
+    0) does, and is contiguous there; None where it is the same or nothing is contiguous."""
     extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
     order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
     across = order[0]
@@ -127,23 +134,28 @@ def crossing(source: Layout, target: Layout) -> tuple[int, ...] | None:
     return tuple(order) if crosses else None
 
 
-def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: int = WIDTH) -> Turn | None:
-    """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
+def transposed_tile_of(
+    source: Layout, target: Layout, *, elements: int = TRANSPOSED_ELEMENTS, width: int = VECTOR
+) -> TransposedTile | None:
+    """The transposition for a copy over modes in the order of the target's strides; None where the source's memory runs
+    along the target's.
 
     It has at most `elements`. A thread takes `width` neighbours where those are one access in every row.
 
-    >>> print(turn_of(Layout((600, 500), (500, 1)), Layout((600, 500))))
+    >>> print(transposed_tile_of(Layout((600, 500), (500, 1)), Layout((600, 500))))
     tiles of (64,64), read in the order (1,0) of their modes, 4 at once
-    >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
+    >>> print(transposed_tile_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
     tiles of (4,1024,1), read in the order (1,0,2) of their modes
     """
-    order = crossing(source, target)
+    order = transposed_order(source, target)
     if order is None:
         return None
+    # Vectors need whole ones along both modes, and rows that begin at multiples of them.
     extents, across = leaves(target.shape), order[0]
     apart = [step for layout in (source, target) for step in leaves(layout.stride) if abs(step) != 1]
     if any(number % width for number in (extents[0], extents[across], *apart)):
         width = 1
+    # A square side along the target's modes, as much along the source's, and what is left of the elements there.
     tile, side = [1] * len(extents), 1 << (elements.bit_length() - 1) // 2
     for modes, wanted in ((range(len(extents)), side), (order, side), (order, elements)):
         met = 1
@@ -154,19 +166,19 @@ def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: in
             met *= tile[mode]
             if met >= wanted or tile[mode] < extents[mode]:
                 break
-    return Turn(tuple(tile), order, width)
+    return TransposedTile(tuple(tile), order, width)
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """A tile of a flat domain, and the layout from (thread, value) to its elements: neighbours first, then threads.
 
-    Operands that run along another mode than what is written go through shared memory as `turn` says.
+    Operands whose memory runs along another mode than what is written go through shared memory as `transposed` says.
     """
 
     tile: tuple[int, ...]
     owned: Layout
-    turn: Turn | None = None
+    transposed: TransposedTile | None = None
 
     def __str__(self) -> str:
         return f"tiles of {_shown(self.tile)}, (thread, value) {self.owned}"
@@ -182,29 +194,31 @@ class Tiling:
 
 
 def tiling_of(
-    domain: Sequence[Layout], *, elements: int = ELEMENTS, threads: int = THREADS, width: int = WIDTH
+    domain: Sequence[Layout], *, elements: int = TILE_ELEMENTS, threads: int = THREADS, width: int = VECTOR
 ) -> Tiling:
     """A tile of `elements` for layouts that `zipped` gave, the last of which is written.
 
-    Along the modes in order; where operands run along another mode than the result, a `Turn` for them all.
+    Along the modes in order; where operands run along another mode than the result, a `TransposedTile` for them all.
 
     >>> tiling_of([Layout(5000), Layout(5000)])
-    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), turn=None)
+    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), transposed=None)
     >>> tiling_of([Layout((600, 500), (500, 1)), Layout((600, 500))]).tile
     (64, 64)
     """
-    across = [layout for layout in domain[:-1] if crossing(layout, domain[-1])]
+    across = [layout for layout in domain[:-1] if transposed_order(layout, domain[-1])]
+    # Up to four operands share the memory of one transposed tile; the narrowest vectors serve all of them.
     if across:
-        each = TURNED // min(4, power_of_two(len(across)))
-        turns = [turn for layout in across if (turn := turn_of(layout, domain[-1], elements=each, width=width))]
-        turn = min(turns, key=lambda turn: turn.width)
-        return Tiling(turn.tile, turn.written, turn)
+        each = TRANSPOSED_ELEMENTS // min(4, power_of_two(len(across)))
+        tiles = [transposed_tile_of(layout, domain[-1], elements=each, width=width) for layout in across]
+        narrowest = min([tile for tile in tiles if tile is not None], key=lambda tile: tile.width)
+        return Tiling(narrowest.tile, narrowest.written, narrowest)
+    # Else the first modes, whole, until the tile is full.
     tile, room = [], elements
     for extent in leaves(domain[-1].shape):
         tile.append(min(power_of_two(extent), room))
         room //= tile[-1]
-    total, width = prod(tile), min(WIDTH, tile[0]) if tile else 1
-    return Tiling(tuple(tile), dealt(total, min(threads, total // width), width))
+    total, width = prod(tile), min(VECTOR, tile[0]) if tile else 1
+    return Tiling(tuple(tile), distribute(total, min(threads, total // width), width))
 
 
 def power_of_two(n: int) -> int:

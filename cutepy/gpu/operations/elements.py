@@ -25,7 +25,8 @@ from .. import Expr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
-    """A value of one element: its expression, and what the rules know it by. f16 is computed in f32."""
+    """A value of one element: its expression, and its type by the rules, or the Python number that it is. An element
+    of f16 has an expression in f32."""
 
     value: Expr
     dtype: rules.Typed
@@ -52,6 +53,7 @@ def truth(value: Expr) -> Expr:
 
 
 def _taken(operand: Operand, dtype: DType) -> Expr:
+    """An operand as a value of the kernel in the type in which it takes part."""
     if isinstance(operand, Element):
         return truth(operand.value) if dtype is bool_ else gpu.cast(operand.value, dtype)
     return gpu.constant(rounded(operand, dtype), dtype)
@@ -69,6 +71,7 @@ def convert(operand: Operand, dtype: DType) -> Element:
     if not isinstance(operand, Element):
         rules.check_number(f"as {dtype}", operand, dtype)
         return Element(_taken(operand, dtype.accumulator), dtype)
+    # Devices differ in what NaN gives as a whole number: it is 0 here, as `ops` says.
     value = operand.value
     if value.dtype.kind == "f" and dtype.kind in "iu":
         is_nan = gpu.apply_function(functions.FUNCTIONS["isnan"], gpu.cast(value, value.dtype.accumulator))
@@ -100,6 +103,7 @@ def in_one_type(name: str, function: Callable[..., object]) -> Callable[..., Ele
     return element
 
 
+# Names of formulas that the table has under another name.
 _SHORT = {"min": "minimum", "max": "maximum", "select": "where"}
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
@@ -130,12 +134,16 @@ def _applied(function: functions.Function, *operands: Operand) -> Operand:
 
 
 def _operated(op: ast.AST, *operands: Operand) -> Operand:
-    """A function of elements that Python spells as an operator, and computes for numbers alone."""
+    """What an operator of a formula gives: a function of the table, or for Python numbers alone what Python gives.
+
+    Raises ArithmeticError for a number of more bits than any type has.
+    """
     if isinstance(op, ast.UAdd):
         return operands[0]
     function = functions.FUNCTIONS[_OPERATORS[type(op)]]
     if function.python is None or any(isinstance(operand, Element) for operand in operands):
         return _applied(function, *operands)
+    # Python's integers have no end: their size is bounded before they are made.
     whole = [operand for operand in operands if isinstance(operand, int)]
     if len(whole) == len(operands) and _bits(op, *whole) > MOST_BITS:
         raise ArithmeticError(f"a number of more than {MOST_BITS} bits, which no type of a GPU holds")
@@ -144,13 +152,13 @@ def _operated(op: ast.AST, *operands: Operand) -> Operand:
 
 
 MOST_BITS = 1024
-"""Of a whole number in a formula: more than the greatest float has."""
+"""Bits of a whole number in a formula at most: as many as the greatest f64 has."""
 LONGEST = 1 << 14
-"""Characters of a formula."""
+"""Characters of a formula at most."""
 LONGEST_SHOWN = 200
-"""Characters of a formula that a message shows."""
+"""Characters of a formula that a message shows at most."""
 MOST_OPERANDS = 31
-"""Of a formula: what NumPy's functions of elements take beside their result."""
+"""Operands of a formula at most: what a NumPy ufunc takes beside its result."""
 
 
 def _bits(op: ast.AST, *operands: int) -> int:
@@ -197,7 +205,11 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
 
 
 def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping[str, Operand]], Operand]:
-    """The value of a part of a formula, as a function of the values of the `names`, which are collected."""
+    """The value of a part of a formula, as a function of the values of the `names`, which are collected.
+
+    Raises KernelError, with a caret, for a part that has no meaning.
+    """
+    # A leaf is its value; anything else is a `call` of the values of its `parts`.
     match node:
         case ast.Constant(value=bool() | int() | float() as number):
             return lambda values: number
@@ -228,6 +240,7 @@ def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping
 
 
 def _wrong(text: str, column: int, why: str) -> KernelError:
+    """The error of a formula, with a caret under a column, counted from 1; of a long text the part around it."""
     line = text.strip()
     if len(line) > LONGEST_SHOWN:
         first = max(0, min(column - LONGEST_SHOWN // 2, len(line) - LONGEST_SHOWN))

@@ -41,16 +41,17 @@ from ...tensor import (
     with_layout,
 )
 from .. import Expr, Fold
-from .domain import power_of_two, zipped
+from .domain import THREADS, power_of_two, zipped
 from .operand import ExecutionSite
 
-THREADS, MOST_THREADS = 256, 1024
-GROUPS, FEW = 2048, 256
-"""Workgroups that fill a GPU several times over, so that its processors end at one time, and that just do."""
-LARGE = 1 << 22
-"""Elements from which a thread takes 16 at a time, and 4 below."""
-RUN, WIDE = 128, 32
-"""Neighbouring rows, where these lie side by side in memory, that a workgroup takes, and one of `MOST_THREADS`."""
+WIDE_THREADS = 1024
+"""Threads of a workgroup where rows lie side by side in memory and all of them need but few workgroups."""
+MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
+"""Workgroups that fill a GPU several times over, so that its processors end at one time, and that just fill it."""
+MANY_ELEMENTS = 1 << 22
+"""Elements from which a thread takes 16 at a time; of fewer it takes 4."""
+NEIGHBOUR_ROWS, WIDE_ROWS = 128, 32
+"""Rows that a workgroup takes where these lie side by side in memory, and that one of `WIDE_THREADS` takes."""
 
 
 State = tuple[Any, ...]
@@ -61,7 +62,8 @@ Combine = Callable[[State, State], State]
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """How rows are shared out: workgroups take tiles of `tile` = (rows, columns), every `splits`-th of those in a row.
+    """How rows are shared out: workgroups take tiles of `tile` = (rows, columns), every `splits`-th of those in a row;
+    each of these splits of a row gives one state.
 
     `owned` maps (thread, (value's row, value's column)) to the index in a tile; threads and values follow memory.
     Where the layout has no such tiles (`tiled` is False), each thread takes its elements one by one.
@@ -89,9 +91,10 @@ class FoldPlan:
 
     @property
     def scratch(self) -> Layout | ComposedLayout:
-        """(row, lane) to a place in shared memory: threads that store one of their rows each meet in no bank."""
+        """(row, lane) to a place in shared memory, without bank conflicts where each thread stores one of its rows."""
         rows, lanes = self.tile[0], self.lanes
         shape, along_rows, along_lanes = self._placed
+        # The stores as a layout from (thread, value's row) to the index of (row, lane).
         steps = [row + rows * lane for row, lane in zip(along_rows, along_lanes, strict=True)]
         stored = make_layout(from_modes(shape, steps), self.owned[1][0])
         return conflict_free((rows, lanes), [stored]).layout
@@ -104,7 +107,7 @@ class FoldPlan:
 
     @property
     def heights(self) -> list[int]:
-        """How far each row of a thread lies above its first."""
+        """For each row of a thread how many rows it comes after the thread's first."""
         return [int(n) for n in self.owned[1][0].offsets().ravel(order="F")]
 
     def place(self, thread: Expr) -> tuple[Expr, Expr]:
@@ -114,7 +117,8 @@ class FoldPlan:
 
     @property
     def _placed(self) -> tuple[tuple[int, ...], list[int], list[int]]:
-        """The extents of a thread's index, and how far each leads along the rows and the lanes."""
+        """The extents of a thread's index, and their strides along the rows and along the lanes: a factor of the index
+        moves the thread in one of both."""
         shape, stride = (leaves(x) for x in (self.owned[0].shape, self.owned[0].stride))
         along_rows = [step if step < self.tile[0] else 0 for step in stride]
         along_lanes, lanes = [], 1
@@ -129,34 +133,41 @@ def plan_for(
 ) -> FoldPlan:
     """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU.
 
-    A thread has at most `most_rows` rows, a power of two: more of 4 bytes would not fit shared memory. Where a
-    workgroup may have `MOST_THREADS`, and half of `FEW` take all rows that lie side by side, no pass adds splits.
+    A workgroup takes at most `run` rows that lie side by side in memory; None chooses. A thread has at most `most_rows`
+    rows, a power of two: more of 4 bytes would not fit shared memory. Where a workgroup may have `WIDE_THREADS`, and
+    enough of these take all rows that lie side by side, no second pass adds splits.
     """
     rows, columns = x.layout[0].size, x.layout[1].size
-    short = x.size < 16 * LARGE  # another pass would take a good part of the time
-    wide = run is None and LARGE <= x.size and short and not is_row_major(x) and most_threads >= MOST_THREADS
-    wide = wide and FEW // 2 <= -(-rows // WIDE) <= FEW
-    threads, few = (MOST_THREADS, FEW // 2) if wide else (THREADS, FEW if short else 2 * FEW)
-    room = threads * (16 if x.size >= LARGE else 4)
-    run = run or (WIDE if wide else max(16, min(RUN, power_of_two(rows) // FEW)) if short else RUN)
+    large, short = x.size >= MANY_ELEMENTS, x.size < 16 * MANY_ELEMENTS  # short: a second pass takes a good part of it
+    # How many threads, how many neighbouring rows they take, and how many workgroups fill the GPU.
+    threads, neighbours, enough = THREADS, NEIGHBOUR_ROWS, ENOUGH_WORKGROUPS if short else 2 * ENOUGH_WORKGROUPS
+    if short:
+        neighbours = max(16, min(NEIGHBOUR_ROWS, power_of_two(rows) // ENOUGH_WORKGROUPS))
+    whole = ENOUGH_WORKGROUPS // 2 <= -(-rows // WIDE_ROWS) <= ENOUGH_WORKGROUPS
+    if run is None and large and short and whole and not is_row_major(x) and most_threads >= WIDE_THREADS:
+        threads, neighbours, enough = WIDE_THREADS, WIDE_ROWS, ENOUGH_WORKGROUPS // 2
+    run, room = run or neighbours, threads * (16 if large else 4)
     factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
     tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
+    # Without tiles of the layout threads stand along what is near in memory, and take elements one by one.
     if not tiled:
         across = is_row_major(x)
         lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
     tile, owned = _shared_out(factors, _width(x) if tiled else 1, threads, most_rows)
+    # Rows are split where their tiles are too few, into parts of at least 4 tiles.
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
-    splits = min(GROUPS // tiles, turns // 4) if tiles < few else 1
+    splits = min(MANY_WORKGROUPS // tiles, turns // 4) if tiles < enough else 1
     return FoldPlan(tile, owned, max(1, splits), tiled)
 
 
 def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     """A plan whose tiles have whole rows of `x`, at most `most` values a thread; None where there is none."""
+    # Of columns that lie side by side at least 8 rows, for whole sectors of memory; of large tensors more.
     columns = power_of_two(size(x, 1))
     least, most_rows = (1, 8) if is_row_major(x) else (8, 32)
-    room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
+    room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= MANY_ELEMENTS else 0, least * columns)
     factors = _factors(x, room, room // columns)
     tile, owned = _shared_out(factors, _width(x), THREADS)
     return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
@@ -173,24 +184,24 @@ def _factors(x: Tensor, room: int, run: int) -> list[tuple[int, int]]:
     left = [[(n, abs(d)) for n, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if n > 1] for m in x.layout]
     taken: list[tuple[int, int]] = []
     while room > 1 and any(left):
+        # The nearest factor in memory that is left, cut to a power of two and to what the tile still takes.
         mode = min((mode for mode in (0, 1) if left[mode]), key=lambda mode: left[mode][0][1])
         extent = left[mode].pop(0)[0]
         whole = power_of_two(extent) if not left[mode] else extent & -extent
         most = min(room, run) if mode == 0 and not any(mode for mode, _ in taken) else room
         taken.append((mode, min(whole, most)))
-        if taken[-1][1] < extent:
+        if taken[-1][1] < extent:  # a tile ends inside this factor: no further one of its mode
             left[mode].clear()
         room //= taken[-1][1]
     return taken
 
 
 def _width(x: Tensor) -> int:
-    """How many neighbours of `x` one vector has wherever it begins; 1 where they lie apart."""
+    """How many neighbours of `x`, 1, 2 or 4, are one aligned vector in each row and column; 1 where they lie apart."""
     if not isinstance(x.layout, Layout):
         return 1
-    steps = [
-        abs(step) for extent, step in zip(leaves(x.layout.shape), leaves(x.layout.stride), strict=True) if extent > 1
-    ]
+    pairs = zip(leaves(x.layout.shape), leaves(x.layout.stride), strict=True)
+    steps = [abs(step) for extent, step in pairs if extent > 1]
     others = [step for step in steps if step != 1]
     return gcd(4, x.offset, *others) if len(others) < len(steps) else 1
 
@@ -198,23 +209,27 @@ def _width(x: Tensor) -> int:
 def _shared_out(
     factors: list[tuple[int, int]], width: int, threads: int, most_rows: int = 8
 ) -> tuple[tuple[int, int], Layout]:
-    """The tile of these factors, and who owns it, by the bits of the index in the order of memory.
+    """The tile (rows, columns) of these factors, and its layout from (thread, (value's row, value's column)): each bit
+    of the index in the order of memory belongs to the thread or to the value.
 
     A vector of `width` neighbours is of one thread and 32 of these lie side by side; then come more values of a thread,
     of the same row where there are, and more threads. A thread has at most `most_rows` rows.
     """
+    # For each bit of the index its mode: 0 leads along the rows, 1 along the columns.
     bits = [mode for mode, extent in factors for _ in range(extent.bit_length() - 1)]
     first = (gcd(width, factors[0][1]) if factors else 1).bit_length() - 1
     while True:
+        # Bits `first` to `first + 4` are 32 threads. Of those above, bits of the columns become values first, in order.
         others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], place if bits[place] else -place))
         values = [*range(first), *sorted(others[: max(0, len(bits) - first - threads.bit_length() + 1)])]
         if 1 << [bits[place] for place in values].count(0) <= most_rows:
             break
-        bits.pop()
+        bits.pop()  # a smaller tile: a thread would have too many rows
     rows, columns = (1 << bits.count(mode) for mode in (0, 1))
     steps = [(1, rows)[mode] << bits[:place].count(mode) for place, mode in enumerate(bits)]
 
     def layout(places: list[int]) -> Layout:
+        """The layout of some bits: those that follow one another in one mode are one factor."""
         runs: list[list[int]] = []
         for place in places:
             follows = runs and bits[place] == bits[runs[-1][-1]] and steps[place] == 2 * steps[runs[-1][-1]]

@@ -24,7 +24,7 @@ class ExecutionSite:
     device: Device | None
 
     def bring(self, tensor: Tensor) -> Tensor:
-        """`tensor` here, copied only where it is on the host and has to go to a device."""
+        """`tensor` at this site: copied only where it is on the host and has to go to a device."""
         if self.device is None or isinstance(tensor.engine, DeviceEngine):
             return tensor
         return array(tensor, device=self.device)
@@ -49,6 +49,7 @@ class ExecutionSite:
     def new(self, shape: rules.Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
         """A new tensor to be filled, which holds anything on a device; `order` lists its axes, the fastest first
         (default: the last one first)."""
+        # Compact strides, from the fastest axis on; an axis of size 1 has stride 0, as in CuTe.
         stride, step = [0] * len(shape), 1
         for axis in range(len(shape))[::-1] if order is None else order:
             stride[axis], step = (step if shape[axis] > 1 else 0), step * shape[axis]

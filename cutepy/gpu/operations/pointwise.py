@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import gpu
 from ...errors import KernelError
-from ...layout import size
+from ...layout import Layout, size
 from ...tensor import (
     DType,
     Scalars,
@@ -40,14 +40,16 @@ from ...tensor import (
     with_layout,
 )
 from .. import CallCache, DeviceEngine, Dialect, Expr, KernelFunction
-from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
+from .domain import THREADS, TRANSPOSED_ELEMENTS, VECTOR, Tiling, TransposedTile, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 
-THREADS = 256
-KEPT = 128
-"""Types of results that one operation remembers."""
+TYPES_KEPT = 128
+"""Types of results that one operation remembers, by the types of its operands."""
+MOST_WORKGROUPS = 4096
+"""Workgroups of a walk element by element; then each thread takes more elements."""
 _RESULT = "result"
+"""The name of what is written, in the text of every elementwise kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +132,13 @@ class Pointwise:
     def _bind(
         self, operands: tuple[object, ...], named: Mapping[str, object], out: Tensor | None, engine: str
     ) -> BoundCall:
+        # The operands by name: tensors, and numbers, which are launch parameters.
         values = self._sorted(operands, named)
         numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
         types = {k: tensors[k].dtype if k in tensors else type_of_number(numbers[k]) for k in self.names}
+        # What the rules say of the result, and the tensor that takes it.
         dtype = self.result_type(types, numbers)
         shape = rules.broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else target_of(self.name, out)
@@ -146,6 +150,7 @@ class Pointwise:
         plan = PointwisePlan(tuple(types.values()), None)
         if not result.size:
             return BoundCall((), plan, place, result)
+        # The tensors over the modes that all of them share.
         stretched = {k: broadcast_to(place.bring(t), shape) for k, t in tensors.items()}
         walked, tiling = walk([*stretched.values(), result])
         ready: dict[str, Tensor | rules.Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
@@ -154,6 +159,7 @@ class Pointwise:
         return BoundCall(arguments, PointwisePlan(plan.types, tiling), place, result)
 
     def _sorted(self, operands: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
+        """The operands by name, in the order of the names. Raises KernelError unless each is given once."""
         given = dict(zip(self.names, operands, strict=False))
         twice = given.keys() & named.keys()
         if len(operands) > len(self.names) or twice or {*given, *named} != set(self.names):
@@ -164,7 +170,10 @@ class Pointwise:
         return {name: given[name] if name in given else named[name] for name in self.names}
 
     def result_type(self, types: Mapping[str, DType | rules.WeakNumber], numbers: Mapping[str, Any]) -> DType:
-        """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
+        """The element type of what the function gives for elements of these types and these numbers.
+
+        Raises TensorError as the rules do, also for a whole number beyond the type that it meets.
+        """
         operands = [
             numbers[name] if isinstance(dtype, rules.WeakNumber) and dtype.kind != "f" else dtype
             for name, dtype in types.items()
@@ -176,7 +185,7 @@ class Pointwise:
             types_met = [operand.accumulator if isinstance(operand, DType) else f32 for operand in operands]
             given = gpu.abstract_eval(lambda *values: self.element(*map(Element, values, operands)), *types_met)
             found = gpu_dtype(rules.result_type(self.name, type_of(given)))
-            if len(self._results) >= KEPT:
+            if len(self._results) >= TYPES_KEPT:
                 self._results.clear()
             self._results[key] = found
         return found
@@ -189,7 +198,7 @@ class Pointwise:
         return gpu.cast(found.value, dtype)
 
     def _body(self) -> Callable[..., None]:
-        """The function that is traced: its parameters are called as the operands are."""
+        """The function that is traced, with a parameter for each operand, by its name, for the result, and `plan`."""
         names, formula = self.names, self.formula
 
         def body(*values: Tensor | Expr, plan: PointwisePlan) -> None:
@@ -206,6 +215,7 @@ class Pointwise:
             assert isinstance(result, Tensor)
             each_element(tensors, result, element, plan.tiling)
 
+        # The kernel's parameters are told by a signature: their names are known only now.
         keep = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
         parameters = [inspect.Parameter(name, keep[0]) for name in (*names, _RESULT)]
         vars(body)["__signature__"] = inspect.Signature([*parameters, inspect.Parameter("plan", keep[1])])
@@ -263,46 +273,48 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
     Where they share none, or one is swizzled, the tensors themselves and None.
     """
     layouts = None
-    if all(type(t.layout).__name__ == "Layout" for t in tensors):
+    if all(type(t.layout) is Layout for t in tensors):
         layouts = zipped([mode_layouts(t) for t in tensors])
     if layouts is None:
         return tensors, None
-    width = 1 if any(t.offset % WIDTH for t in tensors) else WIDTH
+    width = 1 if any(t.offset % VECTOR for t in tensors) else VECTOR
     return [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts, width=width)
 
 
 def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
-    """The body of a kernel: `result[i] = element(*[t[i] for t in tensors])`."""
+    """The body of a kernel: `result[i] = element(*[t[i] for t in tensors])`, by tiles, or element by element."""
+    # No shared modes: neighbouring threads take neighbouring coordinates, four or more each.
     if tiling is None:
         step = 4 * THREADS
-        groups = min(-(-size(result) // step), 4096)
+        groups = min(-(-size(result) // step), MOST_WORKGROUPS)
         gpu.launch(grid=groups, threads=THREADS)
         for i in gpu.loop(size(result), start=gpu.workgroup.x * THREADS + gpu.thread, step=groups * THREADS):
             result[i] = element(*[t[i] for t in tensors])
         return
     gpu.launch(grid=tiling.groups(result.shape), threads=tiling.threads)
     tiles = [local_tile(t, tiling.tile, gpu.workgroup.x) for t in (*tensors, result)]
-    if tiling.turn is not None:
-        tiles = staged(tiles, tiling.turn)
+    if tiling.transposed is not None:
+        tiles = staged(tiles, tiling.transposed)
     transform(*(thread_value_partition(tile, tiling.owned) for tile in tiles), op=element)
 
 
-def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
-    """The tiles, the last of which is written; copies in shared memory of those that run along another mode."""
-    found, across, room = list(tiles), turn.order[0], TURNED
+def staged(tiles: list[Tensor], transposed: TransposedTile) -> list[Tensor]:
+    """The tiles, the last of which is written; those whose memory runs along another mode as copies in shared memory,
+    as many as fit."""
+    found, across, room = list(tiles), transposed.order[0], TRANSPOSED_ELEMENTS
     for place, tile in enumerate(tiles[:-1]):
         steps = least_strides(tile)
         if steps[across] == 1 and steps[0] > 1 and room >= tile.size:
             room -= tile.size
-            found[place] = gpu.shared(tile.dtype, staged_layout(turn))
-            copy(thread_value_partition(tile, turn.read), thread_value_partition(found[place], turn.read))
+            found[place] = gpu.shared(tile.dtype, staged_layout(transposed))
+            copy(thread_value_partition(tile, transposed.read), thread_value_partition(found[place], transposed.read))
     if any(new is not old for new, old in zip(found, tiles, strict=True)):
         gpu.barrier()
     return found
 
 
 def _new_result(place: ExecutionSite, shape: rules.Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
-    """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
+    """A new tensor for the result, its axes in memory in the order of the first operand that has its shape."""
     whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
         return place.new(shape, dtype)
@@ -316,7 +328,7 @@ def type_of_number(number: rules.Number | np.generic) -> DType | rules.WeakNumbe
 
 
 def _element(value: Scalars, dtype: DType | rules.WeakNumber) -> Element:
-    """An operand of the kernel as an element, in the type in which it is computed."""
+    """An operand of the kernel as an element: f16 in f32, bool as it is, a number in the type of its parameter."""
     assert isinstance(value, Expr)
     working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, rules.WeakNumber) else dtype.accumulator
     return Element(gpu.cast(value, working), dtype)
@@ -328,6 +340,7 @@ def launch_parameter(
     """A number as a launch parameter that holds it exactly: a float where one of the operands' `types` is."""
     as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types)
     value = number.item() if isinstance(number, np.generic) else number
+    # An integer beyond 2**24 is no f32, and one beyond 32 bits is no whole number of a kernel.
     if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 32 or (as_float and abs(value) <= 1 << 24):
         return rounded(value, f32)
     return np.uint32(value) if value >= 1 << 31 else np.int32(value)
@@ -343,6 +356,7 @@ def _check_alias(call: str, operands: Mapping[str, Tensor], result: Tensor) -> N
 
 def shares_memory(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors may have elements in common; tensors of one device buffer count as such."""
+    # A device's buffers are compared as wholes: which elements share memory there is not asked.
     first, second = one.engine, other.engine
     if isinstance(first, DeviceEngine) or isinstance(second, DeviceEngine):
         return getattr(first, "buffer", None) is getattr(second, "buffer", 0)

@@ -19,7 +19,7 @@ from .. import ArgFold, Expr, Fold, cached_launches
 from .copies import filled
 from .domain import zipped
 from .fold import (
-    RUN,
+    NEIGHBOUR_ROWS,
     FoldPlan,
     Pass,
     Rows,
@@ -37,7 +37,7 @@ from .variance import variance_of_rows
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A call made ready: `rows` (kept, reduced) of the operand and `out` (kept, 1) of the result."""
+    """A reduction of a tensor over some of its axes: the operand and the result as matrices, whose rows are folded."""
 
     tensor: Tensor
     reduced: tuple[int, ...]
@@ -50,7 +50,7 @@ class Reduction:
 
     @property
     def count(self) -> int:
-        """How many elements give one."""
+        """How many elements are folded into one."""
         return int(np.prod([mode_sizes(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
 
     @property
@@ -61,18 +61,20 @@ class Reduction:
     def rows(self, out: Tensor) -> tuple[Tensor, Tensor]:
         """The operand as (kept, reduced) and the result as (kept, 1), each in the order of the operand's memory, in as
         few factors as it can have."""
+        # The rows: the axes that are kept, which both have; the last one fastest where their factors do not meet.
         modes = mode_layouts(self.tensor)
         targets = mode_layouts(out)
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
         sources = [modes[axis] for axis in self.kept]
         pair = zipped([targets, sources]) or [joined(targets[::-1]), joined(sources[::-1])]
+        # The columns: the axes that are folded, which the result has not.
         rest = [modes[axis] for axis in self.reduced]
         columns = (zipped([rest]) or [joined(rest[::-1])])[0]
         return with_layout(self.tensor, [pair[1], columns]), with_layout(out, [pair[0], Layout(1, 0)])
 
     def counted(self, out: Tensor) -> tuple[Tensor, Tensor, Layout]:
-        """The same, and a layout from the columns to the index of each, which counts the last axis fastest."""
+        """The same, and a layout from the columns to the index of each element, which counts the last axis fastest."""
         source, target = self.rows(out)
         rest = [mode_layouts(self.tensor)[axis] for axis in self.reduced]
         order = list(Layout(tuple(mode.size for mode in rest), LayoutRight)) if rest else []
@@ -89,7 +91,12 @@ def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> I
 
 @cached_launches
 def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, option: float = 0) -> Tensor:
-    """What the reduction of this name gives, where `x` is or `engine` computes; `option` as in `ops`."""
+    """What the reduction of this name gives, where `x` is or `engine` computes; `option` is the correction of a
+    variance, or the order of a norm.
+
+    Raises TensorError as the rules do.
+    """
+    # What it is, by the rules, and where its result is.
     tensor = tensor_of(name, x)
     call = Reduction(tensor, rules.chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
     wanted = rules.folded_type(name, tensor.dtype)
@@ -98,6 +105,7 @@ def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, 
     out = place.new(call.shape, wanted)
     if not out.size or call.count == 0:
         return filled(place, out, rules.OF_NOTHING.get(name, 0))
+    # Each family has its kernel: searches, log of sums, variances, folds.
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
         search_rows(place, *here.counted(out), greatest=name == "argmax")
@@ -117,9 +125,10 @@ def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
     """out[i, 0] = log(sum(exp(x[i, :]))), from the greatest and the sum below it of each split."""
     at = place.engine
     x = x if x.dtype.kind == "f" else converted(x, f32, engine=at)
-    plan = plan_for(x, run=RUN // 4)
+    plan = plan_for(x, run=NEIGHBOUR_ROWS // 4)
     tops, totals = (place.new((size(x, 0), plan.splits), f32) for _ in range(2))
     place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
+    # The sums of the splits, each scaled to the greatest of them all.
     if plan.splits > 1:
         top = folded("max", tops, 1, True, at)
         totals = folded("sum", pointwise("t * exp(a - b)")(totals, tops, top, engine=at), 1, True, at)
@@ -140,8 +149,9 @@ def search_kernel(
 ) -> None:
     """best[i, s], places[i, s] = the greatest (or least) element that split s meets in row i of x, and its index.
 
-    Of a float `best` has the place in the order of floats. The index of x[i, j] is indices[0][i, j], or without it
-    what `counted` makes of j. Where each thread meets indices in rising order, only what is greater (or less) wins.
+    Of a float `best` has the key of `ArgFold`, its place in the order of floats. The index of x[i, j] is
+    indices[0][i, j], or without it what `counted` makes of j. Where each thread meets indices in rising order, only
+    what is greater (or less) wins.
     """
     in_order = not indices and counted == Layout(counted.size)
     elements = x, indices[0] if indices else columns_like(x, counted)
@@ -187,6 +197,7 @@ def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, counted: Layout, *
     """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
     rows, dtype = size(x, 0), ArgFold(greatest, x.dtype).key
     indices: tuple[Tensor, ...] = ()
+    # Each pass leaves fewer candidates a row: their keys and their indices are searched by the next one.
     while True:
         plan = plan_for(x)
         best = place.new((rows, plan.splits), dtype)

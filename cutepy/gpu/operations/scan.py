@@ -14,14 +14,16 @@ from ... import gpu
 from ...layout import Layout, ceil_div, size
 from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules
 from .. import Expr, Fold, cached_launches
-from .domain import power_of_two
+from .domain import THREADS, power_of_two
 from .fold import as_rows
 from .operand import ExecutionSite, place_of, tensor_of
 
-THREADS, VALUES = 256, 4
+VALUES = 4
+"""Neighbouring elements of a row that a thread scans at a time."""
 PARTS = 256
 """Workgroups that a scan is cut into where its rows are fewer."""
 NAMES = {"cumsum": "sum", "cumprod": "prod"}
+"""The fold of each scan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,9 @@ class ScanPlan:
 def scan_kernel(
     x: Tensor, out: Tensor, before: tuple[Tensor, ...], *, fold: Fold, plan: ScanPlan, totals: bool
 ) -> None:
-    """out[i, j] = the fold of row i up to j, from before[0][i, part - 1] on; or with `totals` of each part."""
+    """out[i, j] = the fold of row i up to column j, from before[0][i, part - 1] on, where there is any; with `totals`
+    out[i, part] = the fold of each part of row i."""
+    # Where the thread stands: its part of the rows, its row and its lane among the threads of that row.
     rows, columns = size(x, 0), size(x, 1)
     parts = ceil_div(columns, plan.part)
     gpu.launch(grid=ceil_div(rows, plan.rows) * parts, threads=plan.rows * plan.lanes)
@@ -57,10 +61,12 @@ def scan_kernel(
     shared = gpu.shared(fold.dtype, Layout((plan.rows, plan.lanes), (plan.lanes, 1) if plan.along else (1, plan.rows)))
     values, carry = make_tensor(fold.dtype, VALUES), make_tensor(fold.dtype, 1)
     carry[0] = identity
+    # What comes before this part of the row.
     if before:
         earlier = before[0][inside, gpu.maximum(part, 1) - 1]
         carry[0] = gpu.select(part > 0, earlier, identity)
     for t in gpu.loop(plan.tiles):
+        # The scan of the thread's neighbours, then of the lanes' sums; `start` is what comes before the thread.
         first = part * plan.part + (t * plan.lanes + lane) * VALUES
         for v in range(VALUES):
             met = fold.taken(x[inside, gpu.minimum(first + v, columns - 1)])
@@ -83,6 +89,7 @@ def scan_kernel(
 
 def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Callable[[Expr, Expr], Expr]) -> None:
     """shared[row, lane] = the fold of all lanes up to this one. Source: Hillis and Steele (1986)."""
+    # After the step of 2**n each lane has the fold of 2**(n+1) lanes up to it.
     step = 1
     gpu.barrier()
     while step < plan.lanes:
@@ -125,6 +132,7 @@ def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:
     plan = plan_of(x)
     parts = ceil_div(size(x, 1), plan.part)
     before: tuple[Tensor, ...] = ()
+    # Few rows: the folds of the parts, scanned in turn, are what each part goes on from.
     if parts > 1:
         each, before = place.new((size(x, 0), parts), fold.dtype), (place.new((size(x, 0), parts), fold.dtype),)
         place.run(scan_kernel, x, each, (), fold=fold, plan=plan, totals=True)

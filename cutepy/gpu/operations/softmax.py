@@ -25,12 +25,12 @@ from ...tensor import (
     transform,
 )
 from .. import Expr, cached_launches
-from .fold import RUN, FoldPlan, Rows, as_rows, columns_like, plan_for, plan_of_whole_rows
+from .fold import NEIGHBOUR_ROWS, FoldPlan, Rows, as_rows, columns_like, plan_for, plan_of_whole_rows
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
 MOST_VALUES = 64
-"""Elements of a row that one thread keeps in registers."""
+"""Elements of its rows that one thread keeps in registers at most."""
 LOWEST = -3.4028234663852886e38
 """Less than or equal to every finite f32, so that `-inf - LOWEST` is no NaN."""
 
@@ -38,12 +38,14 @@ LOWEST = -3.4028234663852886e38
 @gpu.kernel
 def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :] = softmax of x[i, :], each thread with its part of its rows in registers."""
+    # The thread's part of its rows; beyond the row there is nothing, of which exp gives 0.
     rows, columns = Rows(x, plan), size(x, 1)
     source, target, column = (rows.parts(t)(0) for t in (x, y, columns_like(x)))
     mine = make_tensor("f32", plan.registers)
     copy(source, mine)
     if columns % plan.tile[1]:
         transform(mine, column, mine, op=lambda v, j: gpu.select(j < columns, v, float("-inf")))
+    # The greatest element, then the sum below it, each over the registers and then over the lanes of a row.
     held = [mine(i, ALL) for i in range(len(plan.heights))]
     scratch = gpu.shared("f32", plan.scratch)
     tops = (reduce_tree(row, LOWEST, gpu.nan_maximum) for row in held)
@@ -57,11 +59,11 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
 
 
 def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
-    """What `op` gives over the values of all lanes of each row of the thread, for each of them."""
+    """What `op` gives over all lanes of a row, for each row of the thread, whose `values` these are; in each lane."""
     rows.over_lanes((scratch,), [(value,) for value in values], lambda one, other: (op(one[0], other[0]),))
     gpu.barrier()
     found = [scratch[rows.row + height, 0] for height in rows.plan.heights]
-    gpu.barrier()
+    gpu.barrier()  # all have read it before it is written again
     return found
 
 
@@ -79,6 +81,7 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
     source, column = (rows.parts(t) for t in (x, columns_like(x)))
 
     def meet() -> None:
+        # A greater element makes the sum so far smaller: it is scaled from the old maximum to the new one.
         for i in places:
             new = gpu.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, gpu.nan_maximum))
             transform(met(i, ALL), op=lambda v, new=new: gpu.exp(v - new))
@@ -96,6 +99,7 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
         meet()
 
     rows.walk(meet_tile, meet_tile, meet_one)
+    # The maximum over the lanes; then the sums of the lanes, each scaled to it.
     scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
     sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
@@ -110,6 +114,7 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
     rows, columns = Rows(x, plan), size(x, 1)
     tile, row, lane, split, splits = rows.tile, rows.row, rows.lane, rows.split, plan.splits
     mine = [gpu.minimum(tile * plan.tile[0] + row + height, rows.count - 1) for height in plan.heights]
+    # Of each row of the thread the maximum and the sum over all splits of the first pass.
     if size(tops, 1) == 1:
         largest, sums = ([parts[i, 0] for i in mine] for parts in (tops, totals))
     else:
@@ -125,6 +130,7 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
             for place, i in enumerate(mine):
                 total[place] = total[place] + totals[i, s] * gpu.exp(tops[i, s] - largest[place])
         sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], _add)
+    # The quotients, tile by tile; guards of the tiles leave out what is beyond the row.
     if plan.tiled:
         source, target = (rows.parts(t) for t in (x, y))
         met = make_tensor("f32", plan.registers)
@@ -160,11 +166,12 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
 
 
 def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
+    """y = softmax of x along an axis: one launch where whole rows fit registers, else two, over splits of the rows."""
     views, shared = as_rows(x, y, axis)
     if shared and (plan := plan_of_whole_rows(views[0], MOST_VALUES)):
         place.run(softmax_kernel, *views, plan=plan)
         return
-    plan = plan_for(views[0], run=RUN // 4, tiled=shared)
+    plan = plan_for(views[0], run=NEIGHBOUR_ROWS // 4, tiled=shared)
     tops, totals = (place.new((size(views[0], 0), plan.splits), f32) for _ in range(2))
     place.run(softmax_sums_kernel, views[0], tops, totals, plan=plan)
     place.run(softmax_quotients_kernel, *views, tops, totals, plan=plan)
