@@ -23,6 +23,7 @@ from .bulk import confined, load_all, named_range, names_only, strided_modes, st
 from .dtypes import DType
 from .engine import Array, Engine, Place, Scalars, check_writable, describe, offset_of
 from .guard import Guard, rounded
+from .transfer import PendingArray, fetch, shared_array
 
 Slice: TypeAlias = (
     "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"
@@ -249,6 +250,22 @@ class Tensor(Shaped, NotebookRepr):
                 f"numpy(copy=False) of {self}: no NumPy strides say this layout; take a slice with fewer modes, or copy"
             )
         return np.array(load_all(self))
+
+    def numpy_async(self) -> PendingArray:
+        """`numpy(copy=True)` without waiting: the elements as they are after the launches so far, on their way.
+
+        `await t.numpy_async()` in an event loop, `.result()` to wait, `.done()` to look. What is on the host is there.
+        """
+        return fetch(self)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The elements for another library, without a copy. Raises BufferError where there are no strides to say them,
+        or where they are in a device's memory, which WebGPU does not share."""
+        return shared_array(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's name of the host's memory. Raises BufferError as `__dlpack__`."""
+        return shared_array(self).__dlpack_device__()
 
     @property
     def numpy_is_view(self) -> bool:

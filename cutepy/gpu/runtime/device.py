@@ -13,16 +13,18 @@ raises it, or the next that waits for all.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import operator
 import threading
 import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +32,7 @@ import numpy.typing as npt
 from ...errors import CutepyError, DeviceError, KernelError
 from .adapters import RUNTIMES, Adapter, webgpu_names
 from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell, untaped
-from .buffer import CHUNK, Array, DeviceBuffer, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
+from .buffer import CHUNK, Array, DeviceBuffer, Fetch, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, wgpu
@@ -227,18 +229,30 @@ class Device:
         The bytes are copied once on the device, to staging memory, and once out of it. Raises DeviceError where the
         range leaves the buffer or `offset` is no multiple of 4.
         """
-        kind = _element_type(dtype)
-        offset = _whole(offset, f"{buffer}.read: the first byte")
-        room = (buffer.nbytes - offset) // stored_itemsize(kind)
-        count = room if count is None else _whole(count, f"{buffer}.read: the count")
-        if offset < 0 or offset % 4 or not 0 <= count <= room:
-            raise DeviceError(
-                f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
-            )
+        kind, out = _room_for(buffer, dtype, count, offset)
         tell(self, None)
-        out = np.empty(count * stored_itemsize(kind), np.uint8)
         self._read(buffer, offset, out)
         return from_bytes(out, kind)
+
+    def read_async(
+        self, buffer: DeviceBuffer, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
+    ) -> PendingRead:
+        """`read` that does not wait: the bytes as they are after the launches so far, whatever is launched next.
+
+        The copies to staging memory are submitted at once, so a large read takes as much memory more. Raises as `read`.
+        """
+        kind, out = _room_for(buffer, dtype, count, offset)
+        tell(self, None)
+        doing, fetches = f"read {out.size} bytes", []
+        for start in range(0, out.size, CHUNK):
+            part = out[start : start + CHUNK]
+            self._throttle()
+            with Exclusive(self, doing):
+                self._own(buffer)
+                self._flush()
+                self._raise_failure(buffer)
+                fetches.append((self._staging.fetch(self._in_flight, buffer.handle, offset + start, part.size), part))
+        return PendingRead(self, fetches, out, kind)
 
     def _read(self, buffer: DeviceBuffer, offset: int, out: Array) -> None:
         """Fill `out` from byte `offset` on, by chunks: launches of other threads may come between two of them."""
@@ -641,6 +655,46 @@ class Device:
         return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
 
 
+class PendingRead:
+    """An array on its way to the host. `done()` looks, `result()` waits for it, and `await` does in an event loop.
+
+    Law: `result()` is what `read` would have given at the call, as often as it is asked for.
+    """
+
+    def __init__(
+        self, device: Device, fetches: list[tuple[Fetch, Array]], out: Array, kind: np.dtype[np.generic]
+    ) -> None:
+        self._device, self._fetches, self._out, self._kind = device, fetches, out, kind
+
+    def done(self) -> bool:
+        """Whether the array is there; takes what has arrived. Raises DeviceError where the device is lost."""
+        device = self._device
+        while self._fetches:
+            fetch, part = self._fetches[0]
+            with Exclusive(device, f"read {self._out.size} bytes"):
+                if not fetch.completion.done:
+                    device.runtime.poll(device.gpu)
+                if not fetch.completion.done:
+                    return False
+                self._fetches.pop(0)
+                device._staging.take(fetch, part)
+        return True
+
+    def result(self) -> Array:
+        """The array; waits until it is there. Raises DeviceError where the device is lost or closed meanwhile."""
+        while self._fetches:
+            fetch, part = self._fetches[0]
+            take = partial(self._device._staging.take, fetch, part)
+            self._device._await(fetch.completion, f"read {self._out.size} bytes", take)
+            self._fetches.pop(0)
+        return from_bytes(self._out, self._kind)
+
+    def __await__(self) -> Generator[Any, None, Array]:
+        while not self.done():
+            yield from asyncio.sleep(LONGEST_PAUSE).__await__()
+        return self.result()
+
+
 class _OutOfMemory(DeviceError):
     """Memory ran out; some may come back when work is over."""
 
@@ -708,6 +762,21 @@ def _whole(value: object, what: str) -> int:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise DeviceError(f"{what}: {value!r} is no whole number") from None
+
+
+def _room_for(
+    buffer: DeviceBuffer, dtype: npt.DTypeLike, count: int | None, offset: int
+) -> tuple[np.dtype[np.generic], Array]:
+    """The type of the elements to read, and bytes for them. Raises DeviceError for a range outside the buffer."""
+    kind = _element_type(dtype)
+    offset = _whole(offset, f"{buffer}.read: the first byte")
+    room = (buffer.nbytes - offset) // stored_itemsize(kind)
+    count = room if count is None else _whole(count, f"{buffer}.read: the count")
+    if offset < 0 or offset % 4 or not 0 <= count <= room:
+        raise DeviceError(
+            f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
+        )
+    return kind, np.empty(count * stored_itemsize(kind), np.uint8)
 
 
 def _element_type(dtype: npt.DTypeLike) -> np.dtype[np.generic]:

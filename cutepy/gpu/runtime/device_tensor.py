@@ -17,6 +17,7 @@ from ...tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ...tensor.make import in_words, make_tensor
 from ...tensor.packed import words_as
 from . import Device, DeviceBuffer, default_device
+from .device import PendingRead
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -41,6 +42,10 @@ class DeviceEngine:
     def host(self) -> Array:
         """All elements, read back."""
         return self.buffer.read(self.dtype.numpy, self.length)
+
+    def fetch(self) -> PendingRead:
+        """All elements, on their way back."""
+        return self.device.read_async(self.buffer, self.dtype.numpy, self.length)
 
     def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The elements at `offsets`, by way of the host."""

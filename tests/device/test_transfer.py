@@ -1,0 +1,79 @@
+"""Reading back without waiting: what `numpy` gives at the call, whatever is launched next; and DLPack out."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from cutepy import Layout, Swizzle, _, composition, gpu, make_tensor, ops
+from cutepy.errors import DeviceError
+from cutepy.gpu.runtime import Device, open_device
+
+LARGE = 5_000_000  # elements: more than one chunk
+
+
+def test_a_read_is_of_its_moment(device: Device) -> None:
+    x = gpu.array(np.arange(64, dtype=np.float32), device=device)
+    before = x.numpy_async()
+    gpu.pointwise("a * 0 + 7")(x, out=x)
+    after = x.numpy_async()
+    assert np.array_equal(before.result(), np.arange(64)) and np.array_equal(before.result(), np.arange(64))
+    assert np.array_equal(after.result(), np.full(64, 7)) and before.done() and after.done()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "u1", "?", "c8"])
+def test_every_type_and_view(device: Device, dtype: str) -> None:
+    host = (np.arange(48).reshape(6, 8) % 5).astype(dtype)
+    x = gpu.array(host, device=device)
+    for view in (x, x(2, _), x(_, 3)):
+        assert np.array_equal(view.numpy_async().result(), view.numpy())
+
+
+def test_many_at_once_in_an_event_loop(device: Device) -> None:
+    async def all_of_them() -> list[np.ndarray]:
+        tensors = [gpu.array(np.full(100, i, np.float32), device=device) for i in range(10)]
+        return await asyncio.gather(*[wait_for(ops.add(t, t)) for t in tensors])
+
+    async def wait_for(tensor: object) -> np.ndarray:
+        return await tensor.numpy_async()
+
+    for i, found in enumerate(asyncio.run(all_of_them())):
+        assert np.array_equal(found, np.full(100, 2 * i))
+
+
+def test_a_large_read_and_one_that_is_dropped(device: Device) -> None:
+    x = gpu.array(np.arange(LARGE, dtype=np.float32), device=device)
+    x.numpy_async()  # nobody waits for it
+    assert np.array_equal(x.numpy_async().result(), np.arange(LARGE, dtype=np.float32))
+    assert np.array_equal(x.numpy(), np.arange(LARGE, dtype=np.float32))
+
+
+def test_a_device_that_closed_says_so(device: Device) -> None:
+    own = open_device(device.adapter)
+    pending = gpu.array(np.ones(10, np.float32), device=own).numpy_async()
+    own._close()
+    with pytest.raises(DeviceError, match="closed"):
+        pending.result()
+
+
+def test_what_is_on_the_host_is_there() -> None:
+    x = make_tensor(np.arange(6, dtype=np.float32), Layout((2, 3), (3, 1)))
+    pending = x.numpy_async()
+    x[0, 0] = 9.0
+    assert pending.done() and pending.result()[0, 0] == 0
+
+    async def awaited() -> np.ndarray:
+        return await pending
+
+    assert np.array_equal(asyncio.run(awaited()), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_dlpack_shares_the_elements_or_says_why_not(device: Device) -> None:
+    x = make_tensor(np.arange(12, dtype=np.float32), Layout((3, 4), (4, 1)))
+    shared = np.from_dlpack(x)
+    x[1, 2] = 70.0
+    assert shared[1, 2] == 70 and x.__dlpack_device__() == (1, 0)
+    swizzled = make_tensor(np.arange(32, dtype=np.float32), composition(Swizzle(2, 0, 2), Layout((4, 8))))
+    for tensor in (gpu.array(np.ones(4, np.float32), device=device), swizzled):
+        with pytest.raises(BufferError, match="copy"):
+            np.from_dlpack(tensor)
