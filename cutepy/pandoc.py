@@ -19,10 +19,7 @@ from .draw.printers.tikz import LARGEST
 from .errors import CutepyError, DrawError
 
 HTML = ("html", "epub", "revealjs", "slidy", "s5", "dzslides")
-TIKZ = {
-    "t": "MetaList",
-    "c": [{"t": "MetaBlocks", "c": [{"t": "RawBlock", "c": ["latex", "\\usepackage{tikz}"]}]}],
-}
+TIKZ = {"t": "MetaList", "c": [{"t": "MetaBlocks", "c": [{"t": "RawBlock", "c": ["latex", "\\usepackage{tikz}"]}]}]}
 
 
 def main() -> int:

@@ -116,13 +116,7 @@ def _man(writer: Writer, node: nodes.Element) -> None:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the directive, its node and the LaTeX packages."""
-    app.add_node(
-        layout_node,
-        html=(_html, _nothing),
-        latex=(_latex, None),
-        text=(_text, None),
-        man=(_man, None),
-    )
+    app.add_node(layout_node, html=(_html, _nothing), latex=(_latex, None), text=(_text, None), man=(_man, None))
     app.add_directive("layout", LayoutDirective)
     app.add_latex_package("tikz")
     app.connect("html-page-context", _with_script)

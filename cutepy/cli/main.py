@@ -120,11 +120,7 @@ def _ask_arguments(ask: ArgumentParser) -> None:
         ask.add_argument(f"--{name}", type=int, metavar="N", help=text)
     ask.add_argument("--tile", metavar="SHAPE", help="the tile that a layout from (thread, value) shares out")
     ask.add_argument(
-        "--owner",
-        action="append",
-        default=[],
-        metavar="CRD",
-        help="its thread and value, for an element of the tile",
+        "--owner", action="append", default=[], metavar="CRD", help="its thread and value, for an element of the tile"
     )
     text = "what this thread holds of the tile, in order"
     ask.add_argument("--thread", action="append", default=[], type=int, metavar="N", help=text)

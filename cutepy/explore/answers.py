@@ -22,17 +22,7 @@ from ..layout.text.meaning import functions
 from ..layout.text.parse import parse_call, parse_expression
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
-from .accesses import (
-    ThreadAccess,
-    better,
-    cell_rows,
-    indices_of,
-    memory_rows,
-    summed,
-    thread_of,
-    thread_rows,
-    verdicts,
-)
+from .accesses import ThreadAccess, better, cell_rows, indices_of, memory_rows, summed, thread_of, thread_rows, verdicts
 
 Answer: TypeAlias = dict[str, object]
 
@@ -46,10 +36,7 @@ JUDGED = 1 << 16
 OFFERS = {
     "grid": (("offset", "row", "column", "index", "tile", "bank", "none"), ("offset", "coordinate", "index", "none")),
     "steps": ((), ()),
-    "tv": (
-        ("thread", "value", "thread,value", "rest", "none"),
-        ("thread,value", "thread", "value", "index", "none"),
-    ),
+    "tv": (("thread", "value", "thread,value", "rest", "none"), ("thread,value", "thread", "value", "index", "none")),
     "tiles": (("tile", "place", "none"), ("offset", "coordinate", "index", "none")),
     "memory": (("index", "offset", "none"), ("coordinate", "index", "offset", "none")),
     "banks": (("bank", "none"), ("bank", "offset", "coordinate", "index", "none")),

@@ -89,11 +89,7 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
 
 
 def by_mode(
-    function: Callable[..., Layout],
-    layout: Layout,
-    tiler: tuple[object, ...],
-    *more: object,
-    keep_rest: bool = True,
+    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *more: object, keep_rest: bool = True
 ) -> Layout:
     """Apply `function(mode, entry, *more)` mode by mode: the one place where tuple tilers are taken apart.
 
