@@ -65,6 +65,7 @@ def fence(
     try:
         drawing, said = drawing_of_body(source, {str(key): str(value) for key, value in options.items()})
         names = " ".join(["cutepy", css_class, *(classes or ())])
+        # The id of the header wins over `name:` of the body.
         target = id_value or said.get("name", "")
         given = {"class": names, **({"id": target} if target else {}), **(attrs or {})}
         given["data-layout"] = read_body(source)[0]  # for a page's own scripts
@@ -109,13 +110,14 @@ def drawing_of_body(source: str, given: Mapping[str, str]) -> tuple[Drawing, dic
     said = {name: both.pop(name) for name in DOC_OPTIONS if name in both}
     if said.get("align", ALIGN[0]) not in ALIGN:
         raise DrawError(f"align: {said['align']!r}; there are {', '.join(ALIGN)}")
+    # `width` with a unit is the width of the image; a bare number is the view's option (offsets in a row).
     if LENGTH.fullmatch(both.get("width", "")):
         said["width"] = both.pop("width").replace(" ", "")
     elif not both.get("width", "0").isdecimal():
         raise DrawError(f"width: {both['width']!r}; write 50%, 300px or 8cm, or cells of the view memory as a number")
     for name in both:
         if name not in OPTIONS and name in options:
-            line = next(n for n, found in enumerate(source.splitlines(), 1) if found.strip().startswith(name))
+            line = next(n for n, text_line in enumerate(source.splitlines(), 1) if text_line.strip().startswith(name))
             try:
                 expect_options([name], DOC_OPTIONS)
             except DrawError as error:
@@ -214,6 +216,7 @@ def _place(source: str, md: Markdown) -> str:
     path = _page(md)
     if path is None or not path.is_file() or not source.strip():
         return f"{path}: " if path else ""
+    # superfences gives no line number: look for the body in the page's text.
     lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     body = [line.strip() for line in source.splitlines()]
     for start in range(len(lines) - len(body) + 1):

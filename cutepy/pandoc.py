@@ -32,17 +32,18 @@ def main() -> int:
         print("cutepy-pandoc: no document of pandoc's to read; call it by pandoc --filter", file=sys.stderr)
         return 1
     try:
-        found = pictures(body, target)
+        filtered = pictures(body, target)
     except CutepyError as error:
         print(f"cutepy-pandoc: {error}", file=sys.stderr)
         return 1
-    if found != body and target.startswith(HTML) and not target.startswith("epub") and isinstance(found, list):
-        found.append({"t": "RawBlock", "c": ["html", f"<script>{script()}</script>"]})
-    if found != body and target in ("latex", "beamer"):
+    # The script goes in once, after the last block.
+    if filtered != body and target.startswith(HTML) and not target.startswith("epub") and isinstance(filtered, list):
+        filtered.append({"t": "RawBlock", "c": ["html", f"<script>{script()}</script>"]})
+    if filtered != body and target in ("latex", "beamer"):
         before = meta.get("header-includes", {"t": "MetaList", "c": []})
         listed = before["c"] if before["t"] == "MetaList" else [before]
         meta["header-includes"] = {"t": "MetaList", "c": [*listed, *TIKZ["c"]]}
-    json.dump({**document, "meta": meta, "blocks": found}, sys.stdout)
+    json.dump({**document, "meta": meta, "blocks": filtered}, sys.stdout)
     return 0
 
 
@@ -81,18 +82,18 @@ def inlines(text: str) -> list[object]:
     >>> [part["t"] for part in inlines("see *a b* in `c`")]
     ['Str', 'Space', 'Emph', 'Space', 'Str', 'Space', 'Code']
     """
-    found: list[object] = []
+    elements: list[object] = []
     end = 0
     for match in _INLINE.finditer(text):
-        found += [{"t": "Str", "c": text[end : match.start()]}] if match.start() > end else []
+        elements += [{"t": "Str", "c": text[end : match.start()]}] if match.start() > end else []
         kind, end = match.lastgroup or "", match.end()
         if kind == "Code":
-            found.append({"t": "Code", "c": [["", [], []], match["Code"]]})
+            elements.append({"t": "Code", "c": [["", [], []], match["Code"]]})
         elif kind == "to":
-            found.append({"t": "Link", "c": [["", [], []], inlines(match["Link"]), [match["to"], ""]]})
+            elements.append({"t": "Link", "c": [["", [], []], inlines(match["Link"]), [match["to"], ""]]})
         else:
-            found.append({"t": kind} | ({} if kind == "Space" else {"c": inlines(match[kind])}))
-    return found + ([{"t": "Str", "c": text[end:]}] if end < len(text) else [])
+            elements.append({"t": kind} | ({} if kind == "Space" else {"c": inlines(match[kind])}))
+    return elements + ([{"t": "Str", "c": text[end:]}] if end < len(text) else [])
 
 
 def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body: str, target: str) -> object:
@@ -103,6 +104,7 @@ def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body
     label, caption = name or said.get("name", ""), said.get("caption", "")
     if target.startswith(HTML):
         attributes = f'class="{" ".join(["cutepy", *classes])}"' + (f' id="{label}"' if label else "")
+        # pandoc renders the caption itself, so the figure is split around it into raw HTML.
         end = "</figure>"
         whole = figure(drawing, said, attributes, "").removesuffix(end)
         if not caption:

@@ -76,7 +76,8 @@ def blocks(source: Path, text: str) -> Iterator[FigureBlock]:
 
 def _markdown(source: Path, text: str) -> Iterator[FigureBlock]:
     """The blocks of Markdown; comments take the images up to the next description."""
-    labels = {found["label"].lower(): found["quoted"] or found["path"] for found in _LABEL.finditer(text)}
+    labels = {match["label"].lower(): match["quoted"] or match["path"] for match in _LABEL.finditer(text)}
+    # `waiting` is a comment whose image has not come yet; `between` holds the lines since.
     waiting: FigureBlock | None = None
     between: list[str] = []
     for item in _pieces(source, text.splitlines()):
@@ -96,6 +97,7 @@ def _pieces(source: Path, lines: list[str]) -> Iterator[FigureBlock | str]:
     """Descriptions, and the lines between them that are in no fence."""
     at = 0
     while at < len(lines):
+        # A fence ends at a line of at least as many of the same marks (CommonMark, section 4.5).
         fence, comment, start = _FENCE.match(lines[at]), _COMMENT.match(lines[at]), at
         if fence:
             marks = fence["marks"]
@@ -124,23 +126,24 @@ def _until(lines: list[str], start: int, end: re.Pattern[str]) -> tuple[list[str
 
 def _images(text: str, labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The first image of a text with its theme; of a `<picture>` all, an image without a theme taking what is left."""
-    found: list[tuple[str, str]] = []
+    images: list[tuple[str, str]] = []
     for image in _IMAGE.finditer(text):
         if not image["tag"]:
             path = image["quoted"] or image["path"] or labels.get(image["label"].lower(), "")
-            return (*found, (unquote(path), _left(found)))
+            return (*images, (unquote(path), _left(images)))
         given = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(image["attributes"])}
         if image["tag"].lower() == "img":
-            return (*found, (unquote(given.get("src", "")), _left(found)))
+            return (*images, (unquote(given.get("src", "")), _left(images)))
+        # A <source> has its theme in its media query; the <img> of the <picture> serves the theme that no source has.
         theme = re.search(r"prefers-color-scheme:\s*(dark|light)", given.get("media", ""))
         first = given.get("srcset", "").split(",")[0].split(" ")[0]
-        found.append((unquote(first), theme[1] if theme else ""))
+        images.append((unquote(first), theme[1] if theme else ""))
     return ()
 
 
-def _left(found: list[tuple[str, str]]) -> str:
+def _left(images: list[tuple[str, str]]) -> str:
     """The theme of an `<img>` after the sources of its `<picture>`."""
-    themes = {theme for _path, theme in found}
+    themes = {theme for _path, theme in images}
     return {frozenset({"dark"}): "light", frozenset({"light"}): "dark"}.get(frozenset(themes), "")
 
 
@@ -148,18 +151,20 @@ def _restructured(source: Path, text: str) -> Iterator[FigureBlock]:
     """`.. layout:: expression` with its options, and the comment `.. layout expression` before an image."""
     lines = text.splitlines()
     for at, line in enumerate(lines):
-        found = _RST_LAYOUT.match(line)
-        if not found:
+        match = _RST_LAYOUT.match(line)
+        if not match:
             continue
-        deeper = re.compile(rf"{found['indent']}\s+\S|\s*$")
+        # The block of a directive is what is indented deeper, with the empty lines between.
+        deeper = re.compile(rf"{match['indent']}\s+\S|\s*$")
         end = next((n for n in range(at + 1, len(lines)) if not deeper.match(lines[n])), len(lines))
-        inside = [re.sub(r"^:([\w-]+):", r"\1:", part.strip()) for part in (found["rest"], *lines[at + 1 : end])]
-        body = "\n".join(part for part in inside if part)
-        if found["directive"]:
+        inside = [re.sub(r"^:([\w-]+):", r"\1:", option.strip()) for option in (match["rest"], *lines[at + 1 : end])]
+        body = "\n".join(option for option in inside if option)
+        if match["directive"]:
             yield FigureBlock(source, at + 1, body)
             continue
+        # A comment's image is looked for up to the next description.
         stop = next((n for n in range(end, len(lines)) if _RST_LAYOUT.match(lines[n])), len(lines))
-        images = [image["path"] for part in lines[end:stop] if (image := _RST_IMAGE.match(part))]
+        images = [image["path"] for option in lines[end:stop] if (image := _RST_IMAGE.match(option))]
         yield FigureBlock(source, at + 1, body, comment=True, images=tuple((path, "") for path in images[:1]))
 
 
@@ -208,27 +213,28 @@ def run_figures(options: Namespace) -> int:
     return 0
 
 
-def _check(found: list[DocumentFigure], options: Namespace) -> int:
-    stale = [figure for figure in found if figure.stale]
+def _check(figures: list[DocumentFigure], options: Namespace) -> int:
+    # Check every target before the first file is written.
+    stale = [figure for figure in figures if figure.stale]
     data = []
     for figure in stale:
         state = "stale" if figure.target.exists() else "missing"
         data.append({"file": str(figure.target), "state": state, "place": figure.block.place})
         if not options.json:
             print(f"{figure.target} is {state} ({figure.block.place})", file=sys.stderr)
-    write_answer(options, f"{len(found)} figures, {len(stale)} stale", {"figures": len(found), "stale": data})
+    write_answer(options, f"{len(figures)} figures, {len(stale)} stale", {"figures": len(figures), "stale": data})
     return STALE if stale else 0
 
 
-def _write(found: list[DocumentFigure]) -> None:
-    stale = [figure for figure in found if figure.stale]
+def _write(figures: list[DocumentFigure]) -> None:
+    stale = [figure for figure in figures if figure.stale]
     for figure in stale:
         figure.target.parent.mkdir(parents=True, exist_ok=True)
         check_target(str(figure.target))
     for figure in stale:
         write_bytes(str(figure.target), figure.data)
         print(f"wrote {figure.target}")
-    print(f"{len(found)} figures, {len(stale)} written")
+    print(f"{len(figures)} figures, {len(stale)} written")
 
 
 def _watch(paths: list[Path]) -> None:
@@ -281,6 +287,7 @@ def _figures(block: FigureBlock) -> Iterator[DocumentFigure]:
     """The pictures of a block, none for a fence that names no file. What is wrong is said with file and line."""
     try:
         _drawing, said = drawing_of_body(block.body, {})
+        # `file:` names the picture; else it is the image after the comment, for a <picture> one a theme.
         named = ((said["file"], ""),) if "file" in said else block.images
         if block.comment and not named:
             raise CommandError("no image follows this comment; put one after it, or a line file: picture.svg into it")
@@ -288,6 +295,7 @@ def _figures(block: FigureBlock) -> Iterator[DocumentFigure]:
             target = Path(name)
             if target.is_absolute() or "://" in name or target.suffix not in SUFFIXES:
                 raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
+            # A document may not write outside of its own folder, also not through a link.
             folder = block.source.parent.resolve()  # links are followed, and must end in it, too
             if not (folder / target).resolve().is_relative_to(folder):
                 raise CommandError(f"file: {name} is outside of the document's folder, {folder}; name a file inside it")

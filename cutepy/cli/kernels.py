@@ -64,10 +64,11 @@ class KernelCall:
                 raise CommandError(f"{error}{hint}") from error
             raise
         except Exception as error:
+            # The innermost frame in the kernel's own file is the line to name.
             file = self.kernel.function.__code__.co_filename
             lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
-            place = f"{Path(file).name}:{lines[-1]}: " if lines else ""
-            raise CommandError(f"{place}{type(error).__name__}: {error}{hint}") from error
+            location = f"{Path(file).name}:{lines[-1]}: " if lines else ""
+            raise CommandError(f"{location}{type(error).__name__}: {error}{hint}") from error
 
 
 def run_wgsl(options: Namespace) -> None:
@@ -83,9 +84,9 @@ def run_verify(options: Namespace) -> int:
     check_target(options.output)
     call = _call(options)
     with call.traced():
-        found = call.kernel.verify(*call.arguments, limits=None, **call.static)
-    write_answer(options, str(found), {"ok": found.ok, **asdict(found)})
-    return 0 if found.ok else 1
+        report = call.kernel.verify(*call.arguments, limits=None, **call.static)
+    write_answer(options, str(report), {"ok": report.ok, **asdict(report)})
+    return 0 if report.ok else 1
 
 
 def run_export(options: Namespace) -> None:
@@ -102,13 +103,14 @@ def run_export(options: Namespace) -> None:
 
 def run_adapters(options: Namespace) -> None:
     """List what there is, mark what is used, say what it can do."""
-    found, lines = adapters(), []
+    listed, lines = adapters(), []
     try:
+        # A wrong CUTEPY_ADAPTER is told and the list is shown all the same.
         chosen = choose_adapter().index
     except DeviceError as error:
         chosen = -1
         lines.append(str(error))
-    for adapter in found:
+    for adapter in listed:
         limits = adapter.limits
         features = ", ".join(name for name in _FEATURES if name in adapter.features) or "no optional features"
         lines += [
@@ -126,7 +128,7 @@ def run_adapters(options: Namespace) -> None:
         {"used": a.index == chosen, "index": a.index, "summary": a.summary, "driver": a.driver}
         | {"runtime": a.runtime, "matrices": [asdict(shape) for shape in a.matrices], "no_matrices": a.no_matrices}
         | {"limits": asdict(a.limits), "features": sorted(a.features)}
-        for a in found
+        for a in listed
     ]
     write_answer(options, "\n".join(lines), data)
 
@@ -165,8 +167,8 @@ def _sum(tensors: list[Tensor], _tile: str | None) -> KernelCall:
     if len(tensors) != 1:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
-    call, place = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), ExecutionSite(None)
-    operands, static = next(launches("sum", call, place, place.new((), folded_type("sum", x.dtype))))
+    call, site = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), ExecutionSite(None)
+    operands, static = next(launches("sum", call, site, site.new((), folded_type("sum", x.dtype))))
     return KernelCall(fold_kernel, operands, static)
 
 
@@ -181,17 +183,18 @@ def load_kernel(name: str) -> KernelFunction:
         if module_name.endswith(".py"):
             module = _module_of(Path(module_name))
         else:
+            # As `python -m` does: modules of the current folder come first.
             sys.path.insert(0, str(Path.cwd()))
             module = import_module(module_name)
     except CutepyError:
         raise
     except Exception as error:  # what a module raises while it is imported is its own affair, and anything
         raise CommandError(f"{module_name} cannot be imported: {type(error).__name__}: {error}") from error
-    found = getattr(module, attribute, None)
-    if not isinstance(found, KernelFunction):
+    kernel = getattr(module, attribute, None)
+    if not isinstance(kernel, KernelFunction):
         there = [key for key, value in vars(module).items() if isinstance(value, KernelFunction)]
         raise CommandError(f"{name} is no kernel; {module_name} has {', '.join(there) or 'none'}")
-    return found
+    return kernel
 
 
 def _module_of(path: Path) -> object:
@@ -210,6 +213,7 @@ def _tensor(text: str) -> Tensor:
     """A tensor over `[type] layout`, its data unknown."""
     match = _TYPED.fullmatch(text)
     assert match is not None
+    # "64x32" is an array in NumPy's order: the last index has stride 1.
     if _EXTENTS.fullmatch(match["layout"]):
         extents = tuple(map(int, match["layout"].split("x")))
         layout = Layout(extents, LayoutRight)

@@ -83,47 +83,49 @@ def run_ask(options: Namespace) -> None:
     if not isinstance(value, AnyLayout):
         example = f"{value} o 0 o (8,64):(64,1)" if isinstance(value, Swizzle) else "(4,8):(8,1)"
         raise CommandError(f"{options.layout} is {spelt(value)}; ask takes a layout, such as {example}")
-    found: dict[str, object] = {"layout": str(value)}
+    answers: dict[str, object] = {"layout": str(value)}
     for name, question in _QUESTIONS.items():
         try:
-            found[name] = question(value)
+            answers[name] = question(value)
         except CutepyError:  # not decided: sizes that are not known, or too many coordinates
-            found[name] = None
+            answers[name] = None
     for text in options.at:
-        found[f"at {text}"] = _offset(value, text)
+        answers[f"at {text}"] = _offset(value, text)
+    # Memory is asked about only where one of its three options is given; 4 bytes and 32 lanes are the defaults.
     if (options.element_bytes, options.access_bytes, options.lanes) != (None, None, None):
         access = _given(options.element_bytes, 4), options.access_bytes, _given(options.lanes, 32)
         conflicts, touched = bank_conflicts(value, *access), transactions(value, *access)
-        found |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
-        found |= {"transactions": str(touched), "segments": touched.count}
-    found |= _of_threads(value, options)
+        answers |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
+        answers |= {"transactions": str(touched), "segments": touched.count}
+    answers |= _of_threads(value, options)
+    # JSON keeps the truth values; text says them as words.
     words = {True: "yes", False: "no", None: "not decided"}
-    said = {k: words[answer] if answer is None or isinstance(answer, bool) else answer for k, answer in found.items()}
-    if found["bijective"] and found["contiguous"] is False:
+    said = {k: words[answer] if answer is None or isinstance(answer, bool) else answer for k, answer in answers.items()}
+    if answers["bijective"] and answers["contiguous"] is False:
         said["contiguous"] = "no: it has each offset once, in another order"
     wide = max(map(len, said))
     lines = [f"{name:<{wide}}  {answer}" for name, answer in said.items() if name not in ("ways", "segments")]
-    write_answer(options, "\n".join(lines), found)
+    write_answer(options, "\n".join(lines), answers)
 
 
 def _of_threads(layout: AnyLayout, options: Namespace) -> dict[str, str]:
     """What is asked of a layout from (thread, value): who owns an element, what a thread holds, how widely it moves."""
-    found: dict[str, str] = {}
+    answers: dict[str, str] = {}
     if (options.owner or options.thread) and options.tile is None:
         raise CommandError("--owner and --thread ask about the elements of a tile; say its shape, --tile '(16,16)'")
     tile = 1 if options.tile is None else _coordinate("tile", options.tile)
     for text in options.owner:
-        found[f"owner of {text}"] = str(who_owns(layout, _coordinate("owner", text), tile)).partition(": ")[2]
+        answers[f"owner of {text}"] = str(who_owns(layout, _coordinate("owner", text), tile)).partition(": ")[2]
     for thread in options.thread:
-        found[f"thread {thread}"] = str(touched_by(layout, thread, tile)).partition(": ")[2]
+        answers[f"thread {thread}"] = str(touched_by(layout, thread, tile)).partition(": ")[2]
     if options.memory:
         with _naming("memory", options.memory):
             memory = parse_expression(options.memory).value
         if not isinstance(memory, AnyLayout):
             raise CommandError(f"--memory {options.memory} is {spelt(memory)}; it is a layout of the tile")
         said = vectorised(layout, memory, element_bytes=_given(options.element_bytes, 4))
-        found["vectorised"] = "; ".join([line.strip() for line in str(said).splitlines()])
-    return found
+        answers["vectorised"] = "; ".join([line.strip() for line in str(said).splitlines()])
+    return answers
 
 
 def _given(number: int | None, usual: int) -> int:
@@ -151,8 +153,8 @@ def _coordinate(option: str, text: str) -> IntTuple:
 
 def _offset(layout: AnyLayout, text: str) -> object:
     with _naming("at", text):
-        found = layout(_coordinate("at", text))
-    return found if isinstance(found, int) else show(found) if isinstance(found, tuple) else str(found)
+        offset = layout(_coordinate("at", text))
+    return offset if isinstance(offset, int) else show(offset) if isinstance(offset, tuple) else str(offset)
 
 
 def run_explain(options: Namespace) -> int:
@@ -160,14 +162,14 @@ def run_explain(options: Namespace) -> int:
     check_target(options.output)
     call = read_input(options.call)
     try:
-        told = explain(call)
+        explanation = explain(call)
     except TypeError as error:
         name, what = call.partition("(")[0], str(error).rpartition("() ")[2]
         raise CommandError(f"{call}: {name} does not take these operands: {what}") from error
-    steps = [{"text": step.text, "layout": step.layout, "checked": step.checked} for step in told.steps]
-    answer = {"call": told.call, "steps": steps, "result": told.result, "error": told.error}
-    write_answer(options, str(told), answer)
-    return int(told.error is not None)
+    steps = [{"text": step.text, "layout": step.layout, "checked": step.checked} for step in explanation.steps]
+    answer = {"call": explanation.call, "steps": steps, "result": explanation.result, "error": explanation.error}
+    write_answer(options, str(explanation), answer)
+    return int(explanation.error is not None)
 
 
 def run_draw(options: Namespace) -> None:
@@ -176,6 +178,7 @@ def run_draw(options: Namespace) -> None:
     check_target(options.output)
     asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}
     layout = options.layout
+    # Options on the command line win over those of the text.
     if layout == STDOUT:  # as a fence: a layout, and lines of options
         layout, said = read_body(read_input(layout))
         asked = said | asked

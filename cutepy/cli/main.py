@@ -36,11 +36,12 @@ class Parser(ArgumentParser):
     own: dict[str, Parser]
 
     def error(self, message: str) -> NoReturn:
+        # argparse gives no structured error: the wrong word and the valid ones are read from its message.
         wrong = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
-        known = re.findall(r"[\w-]+", message.partition("(choose from")[2]) or re.findall(
+        choices = re.findall(r"[\w-]+", message.partition("(choose from")[2]) or re.findall(
             r"--[\w-]+", self.format_help()
         )
-        near = get_close_matches(next(filter(None, wrong.groups()), ""), known, 1) if wrong else []
+        near = get_close_matches(next(filter(None, wrong.groups()), ""), choices, 1) if wrong else []
         hint = f"; did you mean {near[0]}?" if near else ""
         raise CommandError(f"{message}{hint} ({self.prog} --help shows what there is)")
 
@@ -174,15 +175,17 @@ def _tune_arguments(tune: ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    # A terminal of another encoding gets escapes instead of an exception.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     name = "cutepy"
     try:
-        known = parser()
-        options, rest = known.parse_known_args(arguments)
+        root = parser()
+        # parse_known_args, so that the command's own parser reports a wrong option and suggests its own.
+        options, rest = root.parse_known_args(arguments)
         if rest:
-            known.own.get(getattr(options, "command", ""), known).error(f"unrecognized arguments: {' '.join(rest)}")
+            root.own.get(getattr(options, "command", ""), root).error(f"unrecognized arguments: {' '.join(rest)}")
         name = f"cutepy {options.command}" if "command" in options else name
         code = _run(options)
         sys.stdout.flush()
@@ -217,6 +220,7 @@ def _run(options: Namespace) -> int:
     if "run" not in options:
         parser().print_help()
         return 0
+    # Commands are imported here, so that `cutepy print` starts without NumPy and wgpu.
     module, function = options.run
     code: int | None = getattr(import_module(f".{module}", __package__), function)(options)
     return code or 0
@@ -234,24 +238,26 @@ it completes files."""
 
 def run_completion(options: Namespace) -> None:
     """Write the line that makes a shell complete commands, options and their values; asked by it, write those."""
+    # The shell sets COMP_LINE and COMP_POINT (bash's names; fish sets the first by our line).
     line = os.environ.get("COMP_LINE")
     if line is None:
         print(SHELLS[options.shell])
         return
-    before, _, word = line[: int(os.environ.get("COMP_POINT", len(line)))].rpartition(" ")
+    before, _, prefix = line[: int(os.environ.get("COMP_POINT", len(line)))].rpartition(" ")
     _program, *words = before.split() or [""]
-    known = _options(parser().own[words[0]]) if words and words[0] in parser().own else {}
-    found = known.get(words[-1], []) if words else [*parser().own]
-    if words and not found:
-        found = [name for name in known if name] if word.startswith("-") else known.get("", [])
-    sys.stdout.writelines(f"{name}\n" for name in found if name.startswith(word))
+    choices = _options(parser().own[words[0]]) if words and words[0] in parser().own else {}
+    candidates = choices.get(words[-1], []) if words else [*parser().own]
+    # After an option without fixed values, or a first argument, offer option names or the values of the argument.
+    if words and not candidates:
+        candidates = [name for name in choices if name] if prefix.startswith("-") else choices.get("", [])
+    sys.stdout.writelines(f"{name}\n" for name in candidates if name.startswith(prefix))
 
 
 def _options(command: Parser) -> dict[str, list[str]]:
     """The options of a command, and what each can be; what its first argument can be has no name."""
     text = command.format_help()
-    found: dict[str, list[str]] = {name: [] for name in re.findall(r"--[a-z][a-z-]*", text)}
+    choices: dict[str, list[str]] = {name: [] for name in re.findall(r"--[a-z][a-z-]*", text)}
     for name, values in re.findall(r"(--[a-z][a-z-]*) \{([^}]*)\}", text):
-        found[name] = values.split(",")
+        choices[name] = values.split(",")
     positional = re.search(r"^  \{([^}]*)\}", text, re.MULTILINE)
-    return found | ({"": positional[1].split(",")} if positional else {})
+    return choices | ({"": positional[1].split(",")} if positional else {})

@@ -87,6 +87,7 @@ def run_matmul(options: Namespace) -> None:
         )
     engine = choose_engine(options.engine)
     m, n, k = a.shape[0], b.shape[1], a.shape[1]
+    # An asked tile gets the plan with the most threads; else the cost model chooses.
     plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(ProductProblem(m, n, k), engine.adapter)
     if options.show:
         write_text(STDOUT, _shown(options.show, a, b, plan))
@@ -143,6 +144,7 @@ def read_matrix(text: str, name: str) -> Matrix:
     """
     views: list[str] = []
     path = text
+    # `.T` and `[...]` are taken off from the right until what is left is a file; they apply from left to right.
     while not Path(path).exists() and (view := _VIEW.search(path)):
         path = path[: view.start()]
         views.append(view["inside"] if view["inside"] is not None else "T")
@@ -153,9 +155,9 @@ def read_matrix(text: str, name: str) -> Matrix:
 
 
 def _slices(inside: str, text: str, name: str) -> tuple[slice, ...]:
-    found = [_SLICE.fullmatch(part) for part in inside.split(",")]
-    numbers = [[int(n) if n else None for n in match.groups()] for match in found if match]
-    if len(numbers) != len(found) or len(numbers) > 2 or any(entry[2] == 0 for entry in numbers):
+    matches = [_SLICE.fullmatch(part) for part in inside.split(",")]
+    numbers = [[int(n) if n else None for n in match.groups()] for match in matches if match]
+    if len(numbers) != len(matches) or len(numbers) > 2 or any(entry[2] == 0 for entry in numbers):
         raise CommandError(f"{name}, {text}: [{inside}] is not one or two slices; write [::2] or [:64,::-1]")
     return tuple(slice(*entry) for entry in numbers)
 
@@ -166,6 +168,7 @@ def _load(path: Path, name: str) -> Matrix:
         with path.open("rb") as file:
             shape, dtype = _header(file, where)
             _check_kind(shape, dtype, where)
+            # Compare the file's length with the header before anything is allocated.
             length, needed = path.stat().st_size, int(np.prod(shape, dtype=object)) * dtype.itemsize + file.tell()
             if path.is_file() and length < needed:
                 raise CommandError(f"{where}: truncated: the file has {length} bytes, its header promises {needed}")
@@ -198,6 +201,7 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], np.dtype[np.ge
 def _check_kind(shape: tuple[int, ...], dtype: np.dtype[np.generic], where: str) -> None:
     if dtype.hasobject:
         raise CommandError(f"{where}: an array of Python objects is never loaded; save it as float32")
+    # Either byte order is float32; every other type is refused, not rounded.
     if dtype != np.dtype(np.float32) and dtype.newbyteorder("=") != np.dtype(np.float32):
         real = "take its real part or multiply four times"
         hint = real if dtype.kind == "c" else "convert it with .astype('float32')"
@@ -249,6 +253,7 @@ def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
             f"--tile {text} has {tile[0] * tile[1]} sums, {most} threads hold at most {most * _MOST_SUMS}; "
             "choose fewer rows or columns"
         )
+    # Suggest the tile rounded to powers of two where that fits, else one that always does.
     m, n, k = map(power_of_two, tile)
     rounded = m, n, k
     works = rounded if slab_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
@@ -262,12 +267,14 @@ def _best(tile: Tile, most: int) -> Plan | None:
     """The plan with the most threads, then with the squarest shares, whose copies share out both tiles among the
     threads, whichever way the operands are stored."""
     rows, columns = tile[0] // _BLOCK, tile[1] // _BLOCK
+    # A thread owns blocks of _BLOCK x _BLOCK sums, so thread counts divide rows and columns counted in blocks.
     sides = [tm for tm in range(1, most + 1) if rows % tm == 0]
-    found = [(tm, tn) for tm in sides for tn in range(1, most // tm + 1) if columns % tn == 0]
-    for tm, tn in sorted(found, key=lambda t: (-t[0] * t[1], abs(rows // t[0] - columns // t[1]))):
+    shapes = [(tm, tn) for tm in sides for tn in range(1, most // tm + 1) if columns % tn == 0]
+    for tm, tn in sorted(shapes, key=lambda t: (-t[0] * t[1], abs(rows // t[0] - columns // t[1]))):
         if tile[0] * tile[1] <= _MOST_SUMS * tm * tn:
             with suppress(KernelError, ZeroDivisionError):
                 for extent, along_k in product(tile[:2], (True, False)):
+                    # Raises KernelError where the threads cannot share the copy of a tile of that extent evenly.
                     copy_layout((extent, tile[2]), None, tm * tn, along_k=along_k)
                 return Plan(tile, (tm, tn))
     return None
@@ -276,11 +283,11 @@ def _best(tile: Tile, most: int) -> Plan | None:
 def run_tune(options: Namespace) -> None:
     for text in options.sizes:
         a, b = tune_operands(text, options.dtype, options.order)
-        found = tune(
+        plans = tune(
             a, b, seconds=options.seconds, limit=options.limit, again=options.again, progress=sys.stderr.isatty()
         )
-        data = {"product": text, "plan": asdict(found.plan), "seconds": found.seconds, "known": found.cached}
-        write_answer(options, str(found), data)
+        data = {"product": text, "plan": asdict(plans.plan), "seconds": plans.seconds, "known": plans.cached}
+        write_answer(options, str(plans), data)
         sys.stdout.flush()
 
 

@@ -52,12 +52,12 @@ def read_input(text: str) -> str:
     """An argument, or for `-` what standard input holds. Raises CommandError where that is nothing, or too much."""
     if text != STDOUT:
         return text
-    found = sys.stdin.read(LARGEST_INPUT + 1)
-    if not found.strip() or len(found) > LARGEST_INPUT:
+    content = sys.stdin.read(LARGEST_INPUT + 1)
+    if not content.strip() or len(content) > LARGEST_INPUT:
         raise CommandError(
-            f"-: standard input holds {'too much' if found.strip() else 'nothing'}; write a layout into it"
+            f"-: standard input holds {'too much' if content.strip() else 'nothing'}; write a layout into it"
         )
-    return found.strip("\n")
+    return content.strip("\n")
 
 
 def write_bytes(target: str, data: bytes) -> None:
@@ -71,6 +71,8 @@ def write_bytes(target: str, data: bytes) -> None:
     if path.exists() and not path.is_file():  # a device or a pipe has no place to swap
         path.write_bytes(data)
         return
+    # Write beside the target and rename: rename is atomic within a folder, so readers see the old file or the new
+    # one.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("xb") as file:

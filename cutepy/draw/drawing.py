@@ -112,11 +112,12 @@ class Drawing:
         }
         if suffix not in printers:
             raise DrawError(f"a drawing has no format {suffix!r}; name the file {', '.join(SUFFIXES)}")
-        found = printers[suffix]()
-        return found if isinstance(found, bytes) else found.encode()
+        content = printers[suffix]()
+        return content if isinstance(content, bytes) else content.encode()
 
     def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
         """For notebooks: cells that answer the pointer, for slides an SVG, for print a PNG unless it is excluded."""
+        # Large figures are given as SVG alone: a table of thousands of cells slows a notebook down.
         few = self.figure.cells <= NOTEBOOK_CELLS
         bundle = {"text/html": str(self.html()) if few else boxed(self.svg()), "image/svg+xml": self.svg()}
         if few and "image/png" not in (exclude or ()) and find_spec("resvg_py"):
@@ -173,6 +174,7 @@ def draw(
     Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
     """
     expect_options(options)
+    # An option is a field of Style or a parameter of the view; no name is both.
     own = {field.name for field in fields(Style)}
     chosen = (style or Style()).but(**{name: value for name, value in options.items() if name in own})
     asked = view_of(view, {name: value for name, value in options.items() if name not in own})
@@ -243,6 +245,7 @@ def view_and_options(options: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """
     given = dict(options)
     name, _blank, parameter = given.pop("view", "").strip().partition(" ")
+    # "tiles (2,2)": the text after the name is the view's first parameter.
     if parameter and name in NAMED:
         first = next(iter(signature(NAMED[name]).parameters), None)
         if first is None:
@@ -270,11 +273,12 @@ def read_body(source: str) -> tuple[str, dict[str, str]]:
     if not lines:
         raise DrawError("line 1: nothing to draw; write a layout such as (4,8):(8,1)")
     options: dict[str, str] = {}
+    # The expression stands on the first line that is not empty; all further lines are options.
     for number, line in lines[1:]:
-        key, colon, found = (part.strip() for part in line.partition(":"))
+        key, colon, value = (text.strip() for text in line.partition(":"))
         if not colon or not key.replace("_", "").isalpha():
             raise DrawError(f"line {number}: {line!r} is not 'key: value'; the layout stands on the first line alone")
         if key in options:
             raise DrawError(f"line {number}: {key} is given twice")
-        options[key] = found
+        options[key] = value
     return lines[0][1], options

@@ -54,12 +54,13 @@ class Axis:
         """One text a place: the heads where there is one level of them, else the index."""
         if len(self.levels) == 1 and all(span == 1 for _, span in self.levels[0]):
             return [text for text, _ in self.levels[0]]
-        return [ELLIPSIS if place is None else str(place) for place in self.places]
+        return [ELLIPSIS if position is None else str(position) for position in self.places]
 
     def cut(self, start: int, stop: int) -> Axis:
         """The places from `start` to `stop` alone; a head that reaches beyond is cut."""
         levels = []
         for level in self.levels:
+            # Head i covers positions ends[i] to ends[i + 1] - 1; what lies outside the cut gets a span <= 0.
             ends = [0, *accumulate(span for _, span in level)]
             inside = [min(end, stop) - max(begin, start) for begin, end in pairwise(ends)]
             levels.append(tuple((text, span) for (text, _), span in zip(level, inside, strict=True) if span > 0))
@@ -99,31 +100,32 @@ class Grid:
     def __post_init__(self) -> None:
         cells = self.rows.size * self.columns.size
         for name in ("labels", "paints", "hints", "groups", "indices", "links"):
-            found = len(getattr(self, name))
-            if found != cells and (found or name in ("labels", "paints")):
-                raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
+            given = len(getattr(self, name))
+            if given != cells and (given or name in ("labels", "paints")):
+                raise DrawError(f"Grid: {given} {name} for {self.rows.size} * {self.columns.size} cells")
 
     @property
     def shared(self) -> list[int]:
         """The cells that several indices of `source` share: coordinates of one offset, owners of one element."""
-        return [place for place, own in enumerate(self.indices) if len(own) > 1]
+        return [cell for cell, own in enumerate(self.indices) if len(own) > 1]
 
-    def text(self, place: int) -> str:
+    def text(self, cell: int) -> str:
         """What a cell says when it is pointed at: the sum where there is one, else its hint."""
-        return self.detail(place) if self.detail else self.hints[place] if self.hints else ""
+        return self.detail(cell) if self.detail else self.hints[cell] if self.hints else ""
 
     def places(self, indices: Container[int]) -> list[int]:
         """The cells that show one of these indices of `source`."""
-        return [place for place, own in enumerate(self.indices) if any(index in indices for index in own)]
+        return [cell for cell, own in enumerate(self.indices) if any(index in indices for index in own)]
 
     def widths(self, row: int) -> list[int]:
         """How many places each cell of a row is wide: 0 where a wider one covers it."""
-        start, found = row * self.columns.size, [1] * self.columns.size
+        # A cell of span w hides the w - 1 cells to its right.
+        start, widths = row * self.columns.size, [1] * self.columns.size
         for column in range(self.columns.size if self.spans else 0):
             wide = self.spans.get(start + column, 1)
-            if found[column]:
-                found[column : column + wide] = [wide, *[0] * (wide - 1)]
-        return found
+            if widths[column]:
+                widths[column : column + wide] = [wide, *[0] * (wide - 1)]
+        return widths
 
     def cut(self, start: int, stop: int) -> Grid:
         """The columns from `start` to `stop` alone; of cells that are wider than one place there is no part."""
@@ -131,7 +133,7 @@ class Grid:
         kept = [row * self.columns.size + column for row in range(self.rows.size) for column in range(start, stop)]
 
         def of(cells: Sequence[T]) -> tuple[T, ...]:
-            return tuple([cells[place] for place in kept]) if cells else ()
+            return tuple([cells[cell] for cell in kept]) if cells else ()
 
         return Grid(
             self.rows,
@@ -141,8 +143,8 @@ class Grid:
             of(self.hints),
             self.caption if start == 0 else "",
             of(self.groups),
-            frozenset(new for new, place in enumerate(kept) if place in self.marked),
-            detail=(lambda place: detail(kept[place])) if detail else None,
+            frozenset(new for new, cell in enumerate(kept) if cell in self.marked),
+            detail=(lambda cell: detail(kept[cell])) if detail else None,
             least_width=self.least_width,
             source=self.source,
             indices=of(self.indices),
@@ -173,6 +175,7 @@ class Figure:
     @property
     def pieces(self) -> tuple[tuple[Grid | None, ...], ...]:
         """The panels, a vector that is too long for a row folded into rows under one another."""
+        # Only a figure of one single-row grid without spans is folded: other grids have heads that would be repeated.
         (first, *others), *more = self.panels or ((None,),)
         if first is None or others or more or first.spans or first.rows.size > 1 or first.columns.size <= LONGEST_ROW:
             return self.panels
@@ -192,8 +195,8 @@ class Figure:
     @property
     def paints(self) -> list[str]:
         """The paints of all cells and of the legend, each once."""
-        found = dict.fromkeys(paint for grid in self.grids for paint in grid.paints)
-        return list(found | dict.fromkeys(paint for paint, _ in self.legend))
+        used = dict.fromkeys(paint for grid in self.grids for paint in grid.paints)
+        return list(used | dict.fromkeys(paint for paint, _ in self.legend))
 
 
 def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = True) -> Axis:
@@ -202,10 +205,12 @@ def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = Tru
     >>> axis_of((2, 2), range(4))
     Axis(places=(0, 1, 2, 3), levels=((('0', 2), ('1', 2)), (('0', 1), ('1', 1), ('0', 1), ('1', 1))), rules=(0, 1, 0))
     """
+    # Leaves of extent 1 have one coordinate, 0: they get no level of heads.
     extents = [extent for extent in leaves(shape) if extent != 1]
     if not nested or not 1 < len(extents) <= MOST_LEVELS:
-        level = tuple((ELLIPSIS if place is None else str(place), 1) for place in places)
+        level = tuple((ELLIPSIS if position is None else str(position), 1) for position in places)
         return Axis(tuple(places), (level,), _rules(places, extents if nested else []))
+    # Leaf i repeats every inners[i + 1] positions and changes every inners[i]; the last one does not wrap.
     inners = [*accumulate(extents[:-1], mul, initial=1), None]
     levels = [_level(places, inner or 1, around) for inner, around in pairwise(inners)]
     return Axis(tuple(places), tuple(reversed(levels)), _rules(places, extents))
@@ -213,7 +218,7 @@ def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = Tru
 
 def _level(places: Sequence[int | None], inner: int, around: int | None) -> tuple[Head, ...]:
     """Heads of one leaf: places whose quotient by `inner` is equal and that stand together share one."""
-    runs = groupby(None if place is None else place // inner for place in places)
+    runs = groupby(None if position is None else position // inner for position in places)
     wrap = 0 if around is None else around // inner
     return tuple(
         (ELLIPSIS if number is None else str(number % wrap if wrap else number), len([*run])) for number, run in runs
@@ -222,12 +227,14 @@ def _level(places: Sequence[int | None], inner: int, around: int | None) -> tupl
 
 def _rules(places: Sequence[int | None], extents: Sequence[int]) -> tuple[int, ...]:
     """How many leaves wrap round between each place and the next: the weight of the rule between them."""
+    # One leaf wraps nowhere, so all rules are light.
     if len(extents) < 2:
         return (0,) * (len(places) - 1)
     inners = [*accumulate(extents[:-1], mul)]
     return tuple(
-        0 if place is None or after is None else min(HEAVIEST, sum(after // n != place // n for n in inners))
-        for place, after in pairwise(places)
+        # weight = number of leaves that carry between the two positions
+        0 if position is None or after is None else min(HEAVIEST, sum(after // n != position // n for n in inners))
+        for position, after in pairwise(places)
     )
 
 
@@ -241,6 +248,7 @@ def shortened(rows: int, columns: int, limit: int) -> tuple[list[int | None], li
     """
     if rows * columns <= limit:
         return list(range(rows)), list(range(columns))
+    # A shortened side keeps its first side - 1 - last positions, a gap and its last ones.
     side = 8 if limit < 1024 else 16
     return _ends(rows, side), _ends(columns, max(side, 16) if rows <= side else side)
 
@@ -259,8 +267,8 @@ def coordinate_texts(shape: IntTuple, places: Sequence[int | None]) -> list[str]
     (['(0,0)', '(1,0)', '(0,1)', '(1,1)'], ['0', '3'])
     """
     if not isinstance(shape, tuple):
-        return [ELLIPSIS if place is None else str(place) for place in places]
-    return [ELLIPSIS if place is None else show(idx2crd(place, shape)) for place in places]
+        return [ELLIPSIS if position is None else str(position) for position in places]
+    return [ELLIPSIS if position is None else show(idx2crd(position, shape)) for position in places]
 
 
 def mode_size(shape: IntTuple) -> int:
@@ -286,6 +294,7 @@ def clean(text: str, longest: int = LONGEST_LABEL) -> str:
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"
+    # Fast exit: labels are ASCII digits in almost every picture.
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
@@ -294,6 +303,7 @@ def clean(text: str, longest: int = LONGEST_LABEL) -> str:
 def _shown(character: str) -> str:
     if character == "\n" or unicodedata.category(character) not in _HIDDEN:
         return character
+    # Python's own escape forms, so that the shown text can be pasted back.
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 

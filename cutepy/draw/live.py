@@ -36,26 +36,27 @@ def live_data(figure: Figure) -> str:
 
 
 def _record(grid: Grid) -> dict[str, object]:
-    found: dict[str, object] = {"columns": grid.columns.size}
+    record: dict[str, object] = {"columns": grid.columns.size}
     if grid.detail is not None:
-        found |= _summed(grid.source)
+        # The script recomputes sums from shape and stride; where it cannot, every text is listed.
+        record |= _summed(grid.source)
         hints = grid.hints or ("",) * len(grid.labels)
-        first = next((place for place, own in enumerate(grid.indices) if own), 0)
-        if "shape" not in found:
-            found["texts"] = [grid.text(place) for place in range(len(grid.labels))]
+        first = next((cell for cell, own in enumerate(grid.indices) if own), 0)
+        if "shape" not in record:
+            record["texts"] = [grid.text(cell) for cell in range(len(grid.labels))]
         elif hints[first] and grid.text(first).startswith(hints[first]):
-            found["hint"] = 1  # the sum follows the hint of an offset or an element; of a coordinate it has its place
-        gaps = [grid.text(place) for place, hint in enumerate(hints) if not hint]
-        found |= {"gap": gaps[0]} if gaps else {}
+            record["hint"] = 1  # the sum follows the hint of an offset or an element; of a coordinate it has its place
+        gaps = [grid.text(cell) for cell, hint in enumerate(hints) if not hint]
+        record |= {"gap": gaps[0]} if gaps else {}
     if grid.caption.startswith("result"):
-        found["result"] = 1
+        record["result"] = 1
     if grid.threads:
-        found["threads"] = grid.threads
+        record["threads"] = grid.threads
     if grid.indices:
-        found["indices"] = _packed(grid.indices, grid.columns.size)
+        record["indices"] = _packed(grid.indices, grid.columns.size)
     if grid.links:
-        found["links"] = _packed(grid.links, grid.columns.size)
-    return found
+        record["links"] = _packed(grid.links, grid.columns.size)
+    return record
 
 
 def _summed(layout: AnyLayout | None) -> dict[str, object]:
@@ -63,11 +64,13 @@ def _summed(layout: AnyLayout | None) -> dict[str, object]:
     swizzle: dict[str, object] = {}
     if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and type(layout.offset) is int:
         outer = layout.outer
+        # A swizzle of an offset; the script applies it to offset + inner(crd).
         swizzle = {"swizzle": [outer.bits, outer.base, outer.shift], "offset": layout.offset}
         layout = layout.inner
     if not isinstance(layout, Layout) or any(type(leaf) is not int for leaf in leaves((layout.shape, layout.stride))):
         return {}
     steps = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    # JavaScript's bit operations take 32 bits: larger offsets would differ from Python's.
     if sum(abs(step) * extent for extent, step in steps) >= LARGEST:
         return {}
     return {"shape": layout.shape, "stride": layout.stride, **swizzle}
@@ -75,6 +78,7 @@ def _summed(layout: AnyLayout | None) -> dict[str, object]:
 
 def _packed(cells: Cells, columns: int) -> object:
     """Three numbers where an index is a sum over row and column, else the indices of each cell, -1 for none."""
+    # Affine case: the index is start + down * row + right * column at every cell.
     if all(len(own) == 1 for own in cells):
         start = cells[0][0]
         down = cells[columns][0] - start if len(cells) > columns else 0

@@ -77,8 +77,9 @@ def color(number: int, fade: int = 0) -> str:
     >>> color(0), color(31), color(32), color(5, 1)
     ('c0', 'c31', 'c7', 's5')
     """
-    turn, place = divmod(number, COLORS)
-    return f"{'csu'[fade % 3]}{(place + _TURN * turn) % COLORS}"
+    # After 32 colours the sequence starts again _TURN further, so that n and n + 32 differ.
+    lap, slot = divmod(number, COLORS)
+    return f"{'csu'[fade % 3]}{(slot + _TURN * lap) % COLORS}"
 
 
 def ordered(number: int, count: int = COLORS, fade: int = 0) -> str:
@@ -87,10 +88,11 @@ def ordered(number: int, count: int = COLORS, fade: int = 0) -> str:
     >>> ordered(3), ordered(3, 4), ordered(33, 64), ordered(5, 32, 1)
     ('o3', 'o25', 'o1', 'p5')
     """
-    place = number % COLORS
+    slot = number % COLORS
+    # Spread few numbers over the hues; lightness alternates from slot to slot, so keep the parity of the number.
     if count <= COLORS // 2:
-        place = number % count * COLORS // count // 2 * 2 + number % 2
-    return f"{'opq'[fade % 3]}{place}"
+        slot = number % count * COLORS // count // 2 * 2 + number % 2
+    return f"{'opq'[fade % 3]}{slot}"
 
 
 def ramp(value: int, low: int, high: int) -> str:
@@ -119,6 +121,7 @@ def value(paint: str, theme: Theme) -> str:
             return (_LIGHT_RAMP if theme == "light" else _DARK_RAMP)[int(number)]
         if kind in _FADES and int(number) < COLORS:
             wheel, distinct = (_LIGHT_WHEEL, _LIGHT) if theme == "light" else (_DARK_WHEEL, _DARK)
+            # Fading mixes in sRGB: far percent of the paper's colour, rounded to nearest.
             table = distinct if kind in "csu" else wheel
             parts = zip(bytes.fromhex(table[int(number)]), bytes.fromhex(INKS["paper"][theme]), strict=True)
             far = _FADES[kind]
@@ -155,12 +158,12 @@ def styles(theme: Theme | Literal["auto"], selector: str, rules: Iterable[tuple[
     """
     if theme != "auto":
         return "".join(f"{selector}{below}{{{name}:{css(paint, theme)}}}" for below, name, paint in rules)
-    found = (
+    declarations = (
         f"{below.strip()}{{{declared}}}" if below else f"{declared};"
         for below, name, paint in rules
         for declared in [f"{name}:light-dark({css(paint, 'light')},{css(paint, 'dark')})"]
     )
     return (
         f"@supports(color:light-dark(red,red)){{:root{selector}{{color-scheme:light dark}}"
-        f":is({_DARK_PAGES}) {selector}{{color-scheme:dark}}{selector}{{{''.join(found)}}}}}"
+        f":is({_DARK_PAGES}) {selector}{{color-scheme:dark}}{selector}{{{''.join(declarations)}}}}}"
     )

@@ -87,6 +87,7 @@ class Box:
         """Labels row by row, heads above and to the left, the lines of the caption."""
         yield from self._labels()
         away = 6
+        # The innermost level stands next to the cells, so levels are placed from the inside out.
         for level in reversed(self.grid.columns.levels):
             yield Texts("head", 0, -away, *_middles(level, self.cell_width))
             away += _HEAD_HEIGHT
@@ -99,6 +100,7 @@ class Box:
 
     def _labels(self) -> Iterator[Texts]:
         grid, columns = self.grid, self.grid.columns.size
+        # Labels of one line, the common case, are emitted as they are.
         several = "\n" in "".join(grid.labels)
         middles = tuple([(column + 0.5) * self.cell_width for column in range(columns)])
         for row in range(grid.rows.size):
@@ -115,12 +117,13 @@ class Box:
         ones: in that order."""
         grid = self.grid
         rows, columns = grid.rows.size, grid.columns.size
-        for place in (place for place, paint in enumerate(grid.paints) if paint == palette.HOLE):
-            row, column = divmod(place, columns)
+        for cell in (cell for cell, paint in enumerate(grid.paints) if paint == palette.HOLE):
+            row, column = divmod(cell, columns)
             yield Stroke("hole", (column, row + 1, column + 1, row))
-        for place, span in grid.spans.items():
-            row, column = divmod(place, columns)
+        for cell, span in grid.spans.items():
+            row, column = divmod(cell, columns)
             yield Stroke("outline", (column, row, column + span, row + 1))
+        # Rule k runs between positions k - 1 and k; grids with spans (trees) have outlines instead.
         for k, weight in enumerate(grid.rows.rules if not grid.spans else (), 1):
             yield Stroke("rule", (0, k, columns, k), weight)
         for k, weight in enumerate(grid.columns.rules if not grid.spans else (), 1):
@@ -128,11 +131,12 @@ class Box:
         yield Stroke("frame", (0, 0, columns, rows))
         for segment in _edges(grid.groups, rows, columns) if grid.groups else ():
             yield Stroke("group", segment)
-        for place in grid.shared:
-            row, column = divmod(place, columns)
+        for cell in grid.shared:
+            row, column = divmod(cell, columns)
             across, down = _CORNER / self.cell_width, _CORNER / self.cell_height
             yield Stroke("shared", (column + 1 - across, row, column + 1, row + down))
-        flags = [int(place in grid.marked) for place in range(rows * columns)] if grid.marked else []
+        # Marked cells are a two-valued grouping; outside the grid counts as not marked, so borders are framed too.
+        flags = [int(cell in grid.marked) for cell in range(rows * columns)] if grid.marked else []
         for segment in _edges(flags, rows, columns, around=0) if flags else ():
             yield Stroke("mark", segment)
 
@@ -150,9 +154,11 @@ class Sheet:
 
 def sheet_of(figure: Figure) -> Sheet:
     """Lay a figure out: rows of grids, columns of grids aligned at their cells; the legend and the notes below."""
+    # From top to bottom: title, grids, legend, notes; y is the lower edge of what is placed.
     texts = [_line("title", _MARGIN + TITLE_FONT, figure.title)] if figure.title else []
     boxes, right, y = _boxes(figure, _MARGIN + (TITLE_FONT + 12 if figure.title else 0))
     longest = max([text_width(figure.title, TITLE_FONT), *(text_width(note, HEAD_FONT) for note in figure.notes)])
+    # The sheet is as wide as its widest row or text line; a line counts at most _LONGEST_LINE characters.
     full = max(right, min(longest, int(_LONGEST_LINE * TITLE_FONT * ADVANCE)) + _MARGIN) + _MARGIN
     samples, said, lines = _legend(figure, full - _MARGIN, y + 16)
     y += 12 + _LEGEND_LINE * lines if lines else 0
@@ -181,26 +187,29 @@ _NONE = _Footprint(0, 0, 0, 0, (0, 0))
 
 def _boxes(figure: Figure, y: int) -> tuple[tuple[Box, ...], int, int]:
     """The grids from height `y` on, the right end of the widest row, and where the last row ends."""
+    # Figures of several rows are tables: columns align. A single row is broken at _WIDEST pixels.
     panels = figure.pieces if len(figure.pieces) != 1 else _broken(figure.pieces[0])
     prints = [[_NONE if grid is None else _footprint(grid) for grid in row] for row in panels]
     aligned = len(figure.pieces) != 1  # several rows are a table; of one row that was broken the first column alone
     boxes: list[Box] = []
     end = _MARGIN
     for row, footprints in zip(panels, prints, strict=True):
-        above = max((found.above for found in footprints), default=0)
+        above = max((footprint.above for footprint in footprints), default=0)
         x = _MARGIN
-        for column, (grid, found) in enumerate(zip(row, footprints, strict=True)):
-            others = [line[column] for line in prints if column < len(line)] if aligned or column == 0 else [found]
+        for column, (grid, footprint) in enumerate(zip(row, footprints, strict=True)):
+            # Cells of one column start at the same x: the widest heads of that column decide.
+            others = [line[column] for line in prints if column < len(line)] if aligned or column == 0 else [footprint]
             x += max(other.left for other in others)
             if grid is not None:
-                boxes.append(Box(grid, x, y + above, *found.cell))
-            x += max(other.right for other in (others if aligned else [found])) + _GAP
+                boxes.append(Box(grid, x, y + above, *footprint.cell))
+            x += max(other.right for other in (others if aligned else [footprint])) + _GAP
         end = max(end, x - _GAP)
-        y += above + max((found.below for found in footprints), default=0) + _GAP
+        y += above + max((footprint.below for footprint in footprints), default=0) + _GAP
     return tuple(boxes), end, y - (_GAP if boxes else 0)
 
 
 def _footprint(grid: Grid) -> _Footprint:
+    # Size of a cell in pixels; columns widen until every head fits over the positions it spans.
     across, down = cell_size(grid)
     for level in grid.columns.levels:  # every head has room above its places
         across = max([across, *(-(-(text_width(text, HEAD_FONT) + 4) // span) for text, span in level)])
@@ -215,8 +224,9 @@ def _broken(row: Sequence[Grid | None]) -> list[list[Grid | None]]:
     rows: list[list[Grid | None]] = [[]]
     taken = 0
     for grid in row:
-        found = _footprint(grid) if grid is not None else None
-        wide = found.left + found.right + _GAP if found else 0
+        footprint = _footprint(grid) if grid is not None else None
+        # A row ends before the grid that would pass _WIDEST; a grid wider than that has a row of its own.
+        wide = footprint.left + footprint.right + _GAP if footprint else 0
         if rows[-1] and taken + wide > _WIDEST:
             rows.append([])
             taken = 0
@@ -230,6 +240,7 @@ def _legend(figure: Figure, end: int, y: int) -> tuple[tuple[Sample, ...], list[
     if not figure.legend:
         return (), [], 0
     samples, keys, lines = [], [], 1
+    # All samples have the width of the longest text; lines after the first start below the first sample.
     left = x = _MARGIN + (text_width(figure.subject, HEAD_FONT) + 6 if figure.subject else 0)
     wide = max(_SAMPLE[0], *(text_width(text, HEAD_FONT) + 6 for _, text in figure.legend))
     for paint, text in figure.legend:
@@ -248,11 +259,11 @@ def _lines(text: str) -> list[str]:
 
 def _split(labels: Sequence[str]) -> list[tuple[float, list[str]]]:
     """Labels of several lines as lines of labels, each with its place: -0.5 and 0.5 for two lines, and so on."""
-    found: dict[float, list[str]] = {}
-    for place, lines in enumerate(label.split("\n") for label in labels):
+    by_height: dict[float, list[str]] = {}
+    for position, lines in enumerate(label.split("\n") for label in labels):
         for number, line in enumerate(lines):
-            found.setdefault(number - (len(lines) - 1) / 2, [""] * len(labels))[place] = line
-    return sorted(found.items())
+            by_height.setdefault(number - (len(lines) - 1) / 2, [""] * len(labels))[position] = line
+    return sorted(by_height.items())
 
 
 def _middles(level: Sequence[Head], size: int) -> tuple[tuple[float, ...], list[str]]:
@@ -270,6 +281,7 @@ def _edges(groups: Sequence[int], rows: int, columns: int, around: int | None = 
     def differ(one: int | None, other: int | None) -> bool:
         return one is not None and other is not None and one != other
 
+    # Horizontal edges: between row - 1 and row, at every column. Then vertical ones alike.
     for row in range(rows + 1):
         run = [differ(at(row - 1, column), at(row, column)) for column in range(columns)]
         yield from ((start, row, end, row) for start, end in _runs(run))
@@ -293,6 +305,7 @@ def text_width(text: str, font: int = FONT) -> int:
 def cell_size(grid: Grid) -> tuple[int, int]:
     """Width and height of the cells: room for the widest label, at least square, small if nothing is written."""
     joined = "".join(grid.labels)
+    # Width in columns of a fixed-width font. ASCII labels without newlines need no Unicode tables.
     lines, widest = 1, 0
     if not grid.spans and joined.isascii() and "\n" not in joined:
         widest = max(map(len, grid.labels))
@@ -300,10 +313,12 @@ def cell_size(grid: Grid) -> tuple[int, int]:
         distinct = set(grid.labels)
         lines += max(label.count("\n") for label in distinct)
         widest = max(width(line) for label in distinct for line in label.split("\n"))
-    for place, span in grid.spans.items():
-        widest = max(widest, *(-(-width(line) // span) for line in grid.labels[place].split("\n")))
+    # A label over several cells needs its share of the width in each.
+    for cell, span in grid.spans.items():
+        widest = max(widest, *(-(-width(line) // span) for line in grid.labels[cell].split("\n")))
     if not widest:
         return _BARE, _BARE
+    # 11 and 10 pixels are the clearance left and right, above and below a label.
     across = max(_SMALLEST, int(widest * FONT * ADVANCE) + 11)
     return across, max(_SMALLEST if across == _SMALLEST else 30, lines * _LINE + 10)
 

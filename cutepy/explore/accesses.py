@@ -57,6 +57,7 @@ class ThreadAccess:
         >>> print(ThreadAccess(lanes=1).by_thread(Layout((4, 8, 2), (1, 4, 32))))
         (8,(4,2)):(4,(1,32))
         """
+        # Bring the mode that counts lanes to the front and group the others as values.
         if layout.rank > 1 and self.lanes:
             rest = (mode for mode in range(layout.rank) if mode != self.lanes)
             layout = on_any(select, layout, self.lanes, *rest)
@@ -68,6 +69,7 @@ class ThreadAccess:
 
     def at(self, offset: int) -> list[str]:
         """Offset, byte address and bank of an element."""
+        # Bank = word index modulo BANKS; a word has 4 bytes.
         byte = offset * self.element_bytes
         return [str(offset), hex(byte), str(byte // WORD % BANKS)]
 
@@ -114,31 +116,31 @@ def verdicts(layout: AnyLayout, thread: int, access: ThreadAccess) -> list[str]:
     ]
 
 
-def summed(told: list[str]) -> list[str]:
+def summed(sentences: list[str]) -> list[str]:
     """Verdicts with those that are alike counted: all is well in one line, what is not each in its own.
 
     >>> summed(["value 0: one access of 4 bytes", "value 1: one access of 4 bytes"])
     ['2 of 2 accesses are whole: one access of 4 bytes each']
     """
-    good = [line for line in told if "not one" not in line]
-    first = f"{len(good)} of {len(told)} accesses are whole"
+    good = [line for line in sentences if "not one" not in line]
+    first = f"{len(good)} of {len(sentences)} accesses are whole"
     each = f": {good[0].partition(': ')[2]} each" if good else ""
-    return [first + each, *(line for line in told if "not one" in line)]
+    return [first + each, *(line for line in sentences if "not one" in line)]
 
 
 def _verdict(start: int, offsets: Sequence[int], access: ThreadAccess) -> str:
     several = len(offsets) > 1
     last = start + len(offsets) - 1
-    told = f"values {start}{',' if last == start + 1 else ' to'} {last}" if several else f"value {start}"
+    subject = f"values {start}{',' if last == start + 1 else ' to'} {last}" if several else f"value {start}"
     wide = access.count * access.element_bytes
     if len(offsets) < access.count:
-        return f"{told}: not one access of {wide} bytes, {access.count} values are needed"
+        return f"{subject}: not one access of {wide} bytes, {access.count} values are needed"
     for before, after in pairwise(offsets):
         if after != before + 1:
-            return f"{told}: not one access of {wide} bytes, offset {after} does not follow {before}"
+            return f"{subject}: not one access of {wide} bytes, offset {after} does not follow {before}"
     if offsets[0] % access.count:
-        return f"{told}: not one access of {wide} bytes, offset {offsets[0]} is no multiple of {access.count}"
-    return f"{told}: one access of {wide} bytes"
+        return f"{subject}: not one access of {wide} bytes, offset {offsets[0]} is no multiple of {access.count}"
+    return f"{subject}: one access of {wide} bytes"
 
 
 def thread_of(layout: AnyLayout, index: int, access: ThreadAccess) -> tuple[int, int]:
@@ -158,10 +160,10 @@ def cell_rows(layout: AnyLayout, index: int, access: ThreadAccess) -> list[list[
     >>> cell_rows(Layout((4, 8), (8, 1)), 6, ThreadAccess())[2:4]
     [['offset', '17'], ['address', '0x44, 4 bytes']]
     """
-    found, rows = layout(index), [["coordinate", show(idx2crd(index, layout.shape))], ["index", str(index)]]
-    if type(found) is not int:
-        return [*rows, ["value", show(found)]]
-    where, address, bank = access.at(found)
+    offset, rows = layout(index), [["coordinate", show(idx2crd(index, layout.shape))], ["index", str(index)]]
+    if type(offset) is not int:
+        return [*rows, ["value", show(offset)]]
+    where, address, bank = access.at(offset)
     thread, value = thread_of(layout, index, access)
     return [
         *rows,
@@ -220,23 +222,29 @@ def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
         raise LayoutError(f"{layout}: a better one is sought for plain layouts of rank 2 and up to {SEARCHED} elements")
     if (now := _ways(layout, access)[0]) == 1:
         return [["nothing", str(layout), "the access has no conflict as it is"]]
+    # Sort the modes by stride: `tile` is the compact order that the layout itself has in memory.
     modes = zip(leaves(layout.stride), range(len(leaves(layout.shape))), leaves(layout.shape), strict=True)
     near = [(mode, extent) for _step, mode, extent in sorted(modes)]
     tile = tuple(extent for _mode, extent in near)
     steps = {mode: step for (mode, _extent), step in zip(near, leaves(Layout(tile).stride), strict=True)}
+    # Map from the layout's coordinates to indices of that tile, in which conflict_free searches.
     places = unflatten(Layout(leaves(layout.shape), tuple(steps[mode] for mode in sorted(steps))), layout.shape)
+    # Both directions count: the access itself, and single elements with the other mode as lanes.
     asked = [each.by_thread(places) for each in (access, _turned(access))]
-    found: dict[str, list[str]] = {}
+    suggestions: dict[str, list[str]] = {}
     for pad in (False, True):
         with suppress(LayoutError):
             wide = [access.access_bytes, access.element_bytes]
             best = composition(conflict_free(tile, asked, access.element_bytes, wide, pad=pad).layout, places)
+            # Only a layout with fewer ways than the present one is offered; padding costs elements.
             (ways, others), more = _ways(best, access), best.cosize - layout.size
             if ways < now:
                 kind, cost = ("padding", f"{more} more elements") if more else ("swizzle", "no more memory")
                 told = f"{ways}-way; {others}-way with mode {1 - access.lanes} as threads; {cost}"
-                found[str(best)] = [kind, str(best), told]
-    return list(found.values()) or [["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now}"]]
+                suggestions[str(best)] = [kind, str(best), told]
+    return list(suggestions.values()) or [
+        ["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now}"]
+    ]
 
 
 def _turned(access: ThreadAccess) -> ThreadAccess:

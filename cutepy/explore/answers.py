@@ -55,18 +55,19 @@ def answer(question: str) -> str:
     '{"error": "expected a number o'
     """
     asked = json.loads(question)
-    found: Answer
+    result: Answer
     try:
-        found = QUESTIONS[asked.pop("ask")](**asked)
+        result = QUESTIONS[asked.pop("ask")](**asked)
     except CutepyError as error:
-        found = {"error": str(error)} | ({} if error.column is None else {"column": error.column})
+        result = {"error": str(error)} | ({} if error.column is None else {"column": error.column})
+        # A fix is offered only where it parses to a value itself.
         if error.fixes:
-            found["fixes"] = [fix for fix in error.fixes if _is_read(fix)]
+            result["fixes"] = [fix for fix in error.fixes if _is_read(fix)]
         if isinstance(error, CompositionError) and "text" in asked:
-            found |= _refusal(asked["text"], error)
+            result |= _refusal(asked["text"], error)
     except ImportError as error:
-        found = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
-    return json.dumps(found, ensure_ascii=False)
+        result = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
+    return json.dumps(result, ensure_ascii=False)
 
 
 def _is_read(text: str) -> bool:
@@ -113,20 +114,21 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     """
     expression = parse_expression(text)
     value = expression.value
-    found: Answer = {"value": str(value), "text": expression.text}
+    result: Answer = {"value": str(value), "text": expression.text}
     if not isinstance(value, AnyLayout) or type(value.size) is not int:
-        return found | {"views": [], "facts": []}
+        return result | {"views": [], "facts": []}
+    # A view that does not fit the value gives way to the first that does.
     views = list(_views(expression.function, value))
     chosen = view if view in views else views[0]
-    found |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
+    result |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
     threads = value[0].size if value.rank else 1
-    found |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}
-    found |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
+    result |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}
+    result |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
     asked = _options(chosen, options or {}, value)
     try:
-        return found | {"options": dict(asked)} | _picture(*_drawn(text, asked))
+        return result | {"options": dict(asked)} | _picture(*_drawn(text, asked))
     except CutepyError as error:
-        return found | {"refused": str(error), "options": dict(asked)}
+        return result | {"refused": str(error), "options": dict(asked)}
 
 
 def _views(function: str, value: AnyLayout) -> Iterator[str]:
@@ -135,6 +137,7 @@ def _views(function: str, value: AnyLayout) -> Iterator[str]:
     if function and value.size <= IN_STEPS:
         yield "steps"
     yield "grid"
+    # Layouts that give coordinates have no threads over offsets, no memory and no banks.
     if offsets and value.rank > 1:
         yield "tv"
     yield "tiles"
@@ -156,6 +159,7 @@ def _facts(value: AnyLayout) -> Iterator[str]:
         yield f"cosize {value.cosize}"
     yield f"rank {value.rank}"
     if value.size <= JUDGED and _gives_offsets(value):
+        # The exact properties are decided up to JUDGED coordinates, so that the page stays quick.
         one_to_one = is_injective(value)
         yield (
             "bijective" if is_bijective(value) else "injective" if one_to_one else "several coordinates share an offset"
@@ -168,6 +172,7 @@ def _options(view: str, options: Mapping[str, str], value: AnyLayout) -> tuple[t
     """The options of a fence that ask for the view: those that are given, and a tiler where one is needed."""
     given = {name: text for name, text in options.items() if text.strip()}
     if view == "tiles":
+        # Default tile: 4 in every mode, or the largest divisor of 4 that divides the mode.
         given.setdefault("tiler", f"({','.join(str(gcd(mode.size, 4)) for mode in value)})")
     return ("view", view), *given.items()
 
@@ -181,17 +186,18 @@ def _drawn(text: str, options: tuple[tuple[str, str], ...]) -> tuple[Drawing, Sh
 
 def _picture(drawing: Drawing, sheet: Sheet) -> Answer:
     """The SVG of a small figure, or the placed cells of a large one; and where the cells of each box are."""
-    found: Answer = {
+    picture: Answer = {
         "width": sheet.width,
         "height": sheet.height,
         "description": drawing.figure.description,
         "grids": [_placed(box) for box in sheet.boxes],
     }
     if drawing.figure.cells <= IN_SVG:
-        return found | {"svg": drawing.svg()}
+        return picture | {"svg": drawing.svg()}
+    # Large figures: cells refer to paints by number, and the page draws them itself.
     paints = drawing.figure.paints
-    number = {paint: place for place, paint in enumerate(paints)}
-    return found | {
+    number = {paint: paint_index for paint_index, paint in enumerate(paints)}
+    return picture | {
         "paints": [[palette.css(paint, "light"), palette.css(paint, "dark")] for paint in paints],
         "cells": [_cells(box, number) for box in sheet.boxes],
         "texts": [_line(texts) for texts in sheet.texts],
@@ -208,7 +214,7 @@ def _placed(box: Box) -> Answer:
         "high": box.cell_height,
         "rows": grid.rows.size,
         "columns": grid.columns.size,
-        "spans": {str(place): span for place, span in grid.spans.items()},
+        "spans": {str(cell): span for cell, span in grid.spans.items()},
     }
 
 
@@ -229,13 +235,14 @@ def _line(texts: Texts) -> list[object]:
 def cell(text: str, view: str, options: Mapping[str, str], grid: int, place: int, access: Mapping[str, int]) -> Answer:
     """What one cell of the picture says: the sum, and where that is in memory."""
     value, drawn = _layout(text), _boxes(text, view, options)[grid].grid
-    found: Answer = {"say": drawn.text(place)}
+    result: Answer = {"say": drawn.text(place)}
+    # Only cells of the asked-for layout have rows; other grids (operands of a call) have their text alone.
     if drawn.source == value and drawn.indices and drawn.indices[place]:
         asked, (index, *_others) = _access(view, access), drawn.indices[place]
-        found["rows"] = cell_rows(value, index, asked)
+        result["rows"] = cell_rows(value, index, asked)
         if _gives_offsets(value):
-            found["thread"] = thread_of(value, index, asked)[0]
-    return found
+            result["thread"] = thread_of(value, index, asked)[0]
+    return result
 
 
 def thread(

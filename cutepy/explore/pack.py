@@ -44,18 +44,19 @@ USUAL = Style()
 
 def own_files() -> bytes:
     """cutepy's own source, as far as the page runs it, as a zip that is always the same for the same files."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     todo = [(f"cutepy/{name}", files("cutepy") / name) for name in ("__init__.py", *PARTS)]
     while todo:
-        path, place = todo.pop()
-        if place.is_dir():
-            todo += [(f"{path}/{inner.name}", inner) for inner in place.iterdir()]
+        path, folder = todo.pop()
+        if folder.is_dir():
+            todo += [(f"{path}/{inner.name}", inner) for inner in folder.iterdir()]
         elif path.endswith(".py"):
-            found[path] = place.read_bytes()
+            contents[path] = folder.read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for path in sorted(found):
-            archive.writestr(zipfile.ZipInfo(path), found[path])
+        for path in sorted(contents):
+            # ZipInfo without a date: the archive depends on the files alone.
+            archive.writestr(zipfile.ZipInfo(path), contents[path])
     return out.getvalue()
 
 
@@ -68,6 +69,7 @@ def _own_packed() -> bytes:
     """What of cutepy runs in the page, packed: compiled where the runtime has that of this very source."""
     source = own_files()
     with suppress(ModuleNotFoundError):
+        # Compiled modules serve this source only: their name holds its hash.
         compiled = files("cutepy_runtime") / f"{compiled_name(source)}.gz"
         if compiled.is_file():
             return compiled.read_bytes()
@@ -107,6 +109,7 @@ class Explorer:
         assert isinstance(asked, dict)
         if "refused" not in first and first["views"]:  # what stands there before Python does; corners where it is large
             picture = drawing_of(self.text, {"limit": str(FIRST_CELLS), **asked}).svg()
+        # `<` is escaped as \u003c below, so that no text can close the script element.
         state = {"text": self.text, "view": self.view, "options": self.options, "names": names()}
         data = "".join(
             f'<script type="application/octet-stream" id="{name}">{b64encode(packed[name]).decode()}</script>\n'
@@ -122,11 +125,12 @@ class Explorer:
             "script": "\n".join((web / name).read_text(encoding="utf-8") for name in SCRIPTS),
             "files": data,
         }
+        # Each <!--name--> is replaced once, in the order of the page.
         page = (web / "page.html").read_text(encoding="utf-8")
-        for name, part in parts.items():
+        for name, text in parts.items():
             before, mark, after = page.partition(f"<!--{name}-->")
             hold(bool(mark), f"page.html has a place for {name}")
-            page = before + part + after
+            page = before + text + after
         return page
 
     def save(self, path: str | Path) -> Path:
@@ -179,19 +183,20 @@ def explore(
     given |= {"color": color, "label": label, **options}
     text = thing if isinstance(thing, str) else str(getattr(thing, "call", getattr(thing, "layout", thing)))
     try:
-        found = look(text)
+        result = look(text)
     except LayoutError as error:
         if isinstance(thing, str):
             raise
         raise LayoutError(f"explore({thing!r}): it takes layouts, calls and texts of these") from error
-    views = found["views"]
+    views = result["views"]
     assert isinstance(views, list)
     if name and name not in views:
         raise DrawError(f"explore({text}): no view {name!r} fits; there are {', '.join(views)}")
+    # Only what differs from the usual style goes into the page's address.
     said = {one.name: getattr(style, one.name) for one in fields(Style)}
     given |= {name: value for name, value in said.items() if value != getattr(USUAL, name)}
     asked = {option: _written(value) for option, value in given.items() if value is not None}
-    return Explorer(text, name or (str(found["view"]) if asked else ""), asked)
+    return Explorer(text, name or (str(result["view"]) if asked else ""), asked)
 
 
 def _named(view: object) -> tuple[str, dict[str, object]]:
@@ -199,8 +204,8 @@ def _named(view: object) -> tuple[str, dict[str, object]]:
     if view is None or isinstance(view, str):
         return view or "", {}
     name = view_name(view)
-    known = [entry.name for entry in fields(view)] if is_dataclass(view) and name else []
-    return name, {option: getattr(view, option) for option in known}
+    names = [entry.name for entry in fields(view)] if is_dataclass(view) and name else []
+    return name, {option: getattr(view, option) for option in names}
 
 
 def _written(value: object) -> str:

@@ -90,6 +90,7 @@ def html(figure: Figure, style: Style) -> Html:
     out = [f'<figure class="cutepy-html {style.theme}"><style>{_BASE}{rules}</style>']
     if figure.title:
         out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
+    # One row of grids wraps as the page narrows (flex); several rows keep their columns (grid).
     rows = figure.pieces
     columns = max((len(row) for row in rows), default=1)
     how = "flex" if len(rows) == 1 else f"grid;grid-template-columns:repeat({columns},max-content)"
@@ -145,6 +146,7 @@ def _table(grid: Grid) -> Iterator[str]:
     corner = "<th></th>" * len(grid.rows.levels)
     for level in grid.columns.levels:
         yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}</tr>"
+    # For each level of row heads: the row in which each head starts, with its text and row span.
     starts = [
         dict(zip(accumulate((span for _, span in level), initial=0), level, strict=False)) for level in grid.rows.levels
     ]
@@ -163,26 +165,28 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
     for column, span in enumerate(grid.widths(row)):
         if not span:
             continue
-        place = start + column
-        extra = [name for name, cells in (("mk", grid.marked), ("sh", shared)) if place in cells]
-        extra += ["no"] if grid.spans and not grid.labels[place] else []
-        names = " ".join([grid.paints[place], *_borders(grid, row, column), *extra])
+        cell = start + column
+        # mk: marked; sh: owned by several; no: a covered cell of a tree.
+        extra = [name for name, cells in (("mk", grid.marked), ("sh", shared)) if cell in cells]
+        extra += ["no"] if grid.spans and not grid.labels[cell] else []
+        names = " ".join([grid.paints[cell], *_borders(grid, row, column), *extra])
         size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
-        say = grid.text(place)
+        say = grid.text(cell)
         tip = f"<span hidden>{escape(say)}</span>" if say else ""
         across = f' colspan="{span}"' if span > 1 else ""
-        plain = palette.css(grid.paints[place], "light")  # where styles are stripped
-        yield f'<td class="{names}" bgcolor="{plain}" tabindex="0"{across}{size}>{escape(grid.labels[place])}{tip}</td>'
+        plain = palette.css(grid.paints[cell], "light")  # where styles are stripped
+        yield f'<td class="{names}" bgcolor="{plain}" tabindex="0"{across}{size}>{escape(grid.labels[cell])}{tip}</td>'
 
 
 def _borders(grid: Grid, row: int, column: int) -> list[str]:
     columns = grid.columns.size
-    place = row * columns + column
+    cell = row * columns + column
     names = []
-    for side, axis, at, before in (("t", grid.rows, row, place - columns), ("b", grid.columns, column, place - 1)):
+    for side, axis, at, before in (("t", grid.rows, row, cell - columns), ("b", grid.columns, column, cell - 1)):
         if at:
             weight = axis.rules[at - 1] if axis.rules else 0
-            if grid.groups and grid.groups[place] != grid.groups[before]:
+            # A group border weighs 2, and a nesting rule may weigh more.
+            if grid.groups and grid.groups[cell] != grid.groups[before]:
                 weight = max(weight, 2)
             names += [f"{side}{weight}"] if weight else []
     return names

@@ -88,9 +88,9 @@ class _Printer:
         for box in sheet.boxes:
             yield from self._box(box)
         for sample in sheet.samples:
-            place = f"M{sample.x} {sample.y}h{sample.width}v{sample.height}h-{sample.width}z"
+            outline = f"M{sample.x} {sample.y}h{sample.width}v{sample.height}h-{sample.width}z"
             line = self.strokes["rule", 0].removeprefix('class="f" ')
-            yield f'<path class="f {sample.paint}" fill="{palette.css(sample.paint, self.theme)}" {line} d="{place}"/>'
+            yield f'<path class="f {sample.paint}" fill="{palette.css(sample.paint, self.theme)}" {line} d="{outline}"/>'
         yield from map(self._texts, sheet.texts)
         yield "</svg>\n"
 
@@ -100,8 +100,10 @@ class _Printer:
         for paint, cells in _cells(box.grid).items():
             yield f'<g class="{paint}" fill="{palette.css(paint, self.theme)}">{"".join(cells)}</g>'
         yield '</g><g pointer-events="none">'
+        # One path element a kind and weight: a grid of 4,096 cells has thousands of strokes.
         paths: dict[tuple[StrokeKind, int], list[str]] = {how: [] for how in _STROKES}
         for stroke in box.strokes:
+            # From cells to pixels of the box.
             left, top, right, end = stroke.segment
             (x, to), (y, down) = (
                 [_number(step * size) for step in ends]
@@ -113,7 +115,7 @@ class _Printer:
                 path = f"M{x} {y}" + (f"H{to}" if y == down else f"V{down}" if x == to else f"L{to} {down}")
             paths[stroke.kind, stroke.weight].append(path)
         yield from (
-            f'<path {self.strokes[how]} fill="none" d="{"".join(found)}"/>' for how, found in paths.items() if found
+            f'<path {self.strokes[how]} fill="none" d="{"".join(pieces)}"/>' for how, pieces in paths.items() if pieces
         )
         yield from map(self._texts, box.texts)
         yield "</g></g>"
@@ -121,12 +123,12 @@ class _Printer:
     def _texts(self, line: Texts) -> str:
         along = "y" if line.kind == "side" else "x"
         at = f"{_number(line.x)} {_number(line.y)}"
-        found = [
-            f'<text {along}="{place}">{text}</text>'
-            for place, text in zip(_numbers(line.places), _all_escaped(line.texts), strict=True)
+        elements = [
+            f'<text {along}="{position}">{text}</text>'
+            for position, text in zip(_numbers(line.places), _all_escaped(line.texts), strict=True)
             if text
         ]
-        return f'<g{self.texts[line.kind]} transform="translate({at})">{"".join(found)}</g>' if found else ""
+        return f'<g{self.texts[line.kind]} transform="translate({at})">{"".join(elements)}</g>' if elements else ""
 
 
 _printer = lru_cache(_Printer)
@@ -136,6 +138,7 @@ def _cells(grid: Grid) -> dict[str, list[str]]:
     """Cells by paint, drawn in units of a cell (`M3 5h1v1h-1` is column 3, row 5), each with its tooltip: 85 bytes."""
     columns = grid.columns.size
     starts = [f'<path d="M{column} ' for column in range(columns)]
+    # Cells of one paint share a group, and each is a closed unit square with its tooltip.
     hints = _all_escaped(grid.hints) or [""] * len(grid.paints)
     before, after = ('"><title>', "</title></path>") if grid.hints else ('"/>', "")
     groups: dict[str, list[str]] = {paint: [] for paint in dict.fromkeys(grid.paints)}
@@ -212,6 +215,7 @@ def png(figure: Figure, style: Style, scale: float = 2.0) -> bytes:
         raise DrawError("png needs resvg-py: pip install 'cutepy[png]'; or save an SVG") from None
     if not 0.1 <= scale <= 16:
         raise DrawError(f"png(scale={scale}): from 0.1 to 16")
+    # resvg drops text without an error where no font matches, so the font is passed by file and by family.
     font = monospace_font()
     family = _FAMILIES[font.stem]
     return bytes(
@@ -250,12 +254,13 @@ def _printed(figure: Figure, style: Style, family: str) -> str:
 def monospace_font() -> Path:
     """A fixed-width font of this machine; DrawError where there is none that is known."""
     for folder in _FONT_FOLDERS:
+        # The first folder that has any known font decides; _WANTED is in order of preference.
         root = Path(folder).expanduser()
         if root.is_dir():
-            found = {path.name: path for path in root.rglob("*") if path.name in _WANTED}
+            installed = {path.name: path for path in root.rglob("*") if path.name in _WANTED}
             for name in _WANTED:
-                if name in found:
-                    return found[name]
+                if name in installed:
+                    return installed[name]
     raise DrawError(
         f"png: none of the fonts {', '.join(_WANTED)} is installed, so no text would be drawn; "
         "install DejaVu, or save an SVG"

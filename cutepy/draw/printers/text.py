@@ -29,16 +29,19 @@ def text(figure: Figure, *, ansi: bool = False, room: int | None = None) -> str:
 
 
 def _grid_lines(grid: Grid, ansi: bool, room: int | None) -> list[str]:
+    # An empty cell without an owner prints as a dot, so that it differs from a cell without a label.
     labels = [
         label.replace("\n", " ") or ("." if paint == palette.HOLE else "")
         for label, paint in zip(grid.labels, grid.paints, strict=True)
     ]
     names, heads = grid.columns.names, grid.rows.names
     spans = [wide for row in range(grid.rows.size) for wide in grid.widths(row)]
+    # A cell takes width + 3 characters ("| " and " "); a label over `wide` cells fits in wide * (c + 3) - 3.
     needed = (-(-(width(label) + 3) // wide) - 3 for label, wide in zip(labels, spans, strict=True) if wide)
     cell = max([grid.least_width, *needed])
     cell = max([cell, *map(width, names)]) if not grid.spans else cell
     left = max(2, *map(width, heads))
+    # Columns that fit into `room`; bands repeat the row heads.
     fit = max(1, (room - left - 3) // (cell + 3)) if room else grid.columns.size
     if fit < grid.columns.size and not grid.spans:
         starts = range(0, grid.columns.size, fit)
@@ -55,18 +58,19 @@ def _grid_lines(grid: Grid, ansi: bool, room: int | None) -> list[str]:
 
 
 def _row(grid: Grid, labels: list[str], row: int, room: int, ansi: bool) -> str:
-    found, start = [], row * grid.columns.size
+    cells, start = [], row * grid.columns.size
     for column, span in enumerate(grid.widths(row)):
-        place = start + column
+        cell = start + column
         if span:
-            label = _padded(labels[place], span * (room + 3) - 3)
-            body = f"[{label}]" if place in grid.marked else f" {label} "
-            heavy = grid.groups and column and grid.groups[place] != grid.groups[place - 1]
+            label = _padded(labels[cell], span * (room + 3) - 3)
+            body = f"[{label}]" if cell in grid.marked else f" {label} "
+            # A double line stands where the group changes.
+            heavy = grid.groups and column and grid.groups[cell] != grid.groups[cell - 1]
             if ansi:
-                red, green, blue = bytes.fromhex(palette.value(grid.paints[place], "light"))
+                red, green, blue = bytes.fromhex(palette.value(grid.paints[cell], "light"))
                 body = f"\x1b[48;2;{red};{green};{blue}m\x1b[38;2;27;27;27m{body}\x1b[0m"
-            found.append(("║" if heavy else "|") + body)
-    return "".join(found) + "|"
+            cells.append(("║" if heavy else "|") + body)
+    return "".join(cells) + "|"
 
 
 def _rule(grid: Grid, row: int, room: int, left: int) -> str:

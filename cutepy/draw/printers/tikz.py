@@ -139,7 +139,7 @@ def _stroke(stroke: Stroke) -> str:
 
 def _nodes(line: Texts) -> Iterator[str]:
     """The texts of a line, each on its baseline; in points, whatever the unit of its surroundings."""
-    for place, text in zip(line.places, line.texts, strict=True):
+    for position, text in zip(line.places, line.texts, strict=True):
         if text:
-            x, y = (line.x, line.y + place) if line.kind == "side" else (line.x + place, line.y)
+            x, y = (line.x, line.y + position) if line.kind == "side" else (line.x + position, line.y)
             yield rf"\node[{_TEXTS[line.kind]}] at ({_pt(x)}bp,{_pt(-y)}bp) {{{escaped(text)}}};"

@@ -85,29 +85,34 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
         if given:
             raise DrawError(f"{', '.join(given)}: the view is an object, so give it its parameters: {asked!r}")
         return asked
+    # Parameters without a name choose the first view that has all of them: tiler means tiles, width means memory.
     name = asked or next((name for name, make in NAMED.items() if set(given) <= set(signature(make).parameters)), "")
     if name not in NAMED:
         near = get_close_matches(name, NAMED, 1)
         raise DrawError(f"view={name!r}: {f'did you mean {near[0]}? ' if near else ''}there are {', '.join(NAMED)}")
-    known = signature(NAMED[name]).parameters
-    if wrong := [option for option in given if option not in known]:
-        raise DrawError(f"view {name!r} has no option {wrong[0]!r}; its options are {', '.join(known) or 'none'}")
-    if missing := [option for option in known if known[option].default is Parameter.empty and option not in given]:
+    parameters = signature(NAMED[name]).parameters
+    if wrong := [option for option in given if option not in parameters]:
+        raise DrawError(f"view {name!r} has no option {wrong[0]!r}; its options are {', '.join(parameters) or 'none'}")
+    if missing := [
+        option for option in parameters if parameters[option].default is Parameter.empty and option not in given
+    ]:
         raise DrawError(f"view {name!r} needs {missing[0]}, as (4,4)")
     return NAMED[name](**given)
 
 
 def _fitting(thing: object) -> View:
-    known: dict[Any, View] = {
+    defaults: dict[Any, View] = {
         AnyLayout: Plain(),
         Found: Plain(),
         Conversion: Moves(),
         Swizzle: Bits(),
         TensorLike: Data(),
     }
-    for kind, view in (*_REGISTERED.items(), *known.items()):
+    # Registered types come first, so that a user can replace what is built in.
+    for kind, view in (*_REGISTERED.items(), *defaults.items()):
         if isinstance(thing, kind):
             return view
+    # Atoms and tilings are recognised by attributes, since draw imports no tensor module.
     if operands_of(thing):
         return Operands()
     if isinstance(getattr(thing, "layout_tv", None), Layout) or isinstance(getattr(thing, "read", None), Layout):
@@ -126,9 +131,9 @@ def _side_by_side(things: list[object], look: Look) -> Figure:
     notes: list[str] = []
     title = look.style.title
     for thing in things:
-        found = figure_of(thing, None, Look(look.color, look.label, look.style.but(title=None)))
-        grids = found.grids
-        row += [replace(grid, caption=f"{found.title} {grid.caption}".strip()) for grid in grids[:1]] + grids[1:]
-        notes += found.notes
+        figure = figure_of(thing, None, Look(look.color, look.label, look.style.but(title=None)))
+        grids = figure.grids
+        row += [replace(grid, caption=f"{figure.title} {grid.caption}".strip()) for grid in grids[:1]] + grids[1:]
+        notes += figure.notes
     description = f"{len(things)} pictures: " + "; ".join(grid.caption for grid in row)
     return Figure((tuple(row),), title=title or "", description=description, notes=tuple(notes))

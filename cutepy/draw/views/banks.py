@@ -19,7 +19,7 @@ from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
-from .table import LABELS, Part, Value, as_layout, paint_from, painted, parts, table_of
+from .table import LABELS, Panel, Value, as_layout, paint_from, painted, panels, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -37,9 +37,9 @@ class Banks:
 
     def __post_init__(self) -> None:
         for name in ("element_bytes", "banks", "bank_bytes"):
-            found = getattr(self, name)
-            if type(found) is not int or not 1 <= found <= 1024:
-                raise DrawError(f"Banks({name}={found!r}): a whole number from 1 to 1024")
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= 1024:
+                raise DrawError(f"Banks({name}={value!r}): a whole number from 1 to 1024")
 
     def bank(self, offset: int) -> int:
         """The bank that an element starts in."""
@@ -50,9 +50,10 @@ class Banks:
         layout = as_layout(thing, "banks")
         if not gives_offsets(layout):
             raise DrawError(f"view 'banks' of {layout}: it gives coordinates, not offsets")
-        some = list(islice(parts(layout), MOST_PANELS))
-        grids = [self._grid(part, look) for part in some]
+        some = list(islice(panels(layout), MOST_PANELS))
+        grids = [self._grid(panel, look) for panel in some]
         unit = f"{self.element_bytes}-byte elements, {self.banks} banks of {self.bank_bytes} bytes"
+        # Lanes of one phase: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16.
         together = served_together(self.element_bytes, AT_ONCE, self.bank_bytes)
         named = look.style.legend and look.color in (None, "bank") and self.banks <= palette.COLORS
         return Figure(
@@ -67,10 +68,10 @@ class Banks:
     def _paint(self, bank: int, look: Look) -> str:
         return look.hue(bank, self.banks, usual="ordered")
 
-    def _grid(self, part: Part, look: Look) -> Grid:
+    def _grid(self, panel: Panel, look: Look) -> Grid:
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
-        plain = layout_grid(part, Look("none", "none" if label == "bank" else label, look.style))
-        table = table_of(part, look.style.limit)
+        plain = layout_grid(panel, Look("none", "none" if label == "bank" else label, look.style))
+        table = table_of(panel, look.style.limit)
         banks = [self.bank(cell) if isinstance(cell, int) else None for cell in table.flat]
 
         def paint(row: int, column: int, cell: Value) -> str:
@@ -97,6 +98,7 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
         yield f"more than {MOST_COUNTED} elements: conflicts are not counted"
         return
     wide = view.element_bytes
+    # Lanes are mode 0: down a column as the layout is, along a row with modes 0 and 1 exchanged.
     lines: dict[str, AnyLayout] = {"along a row": layout}
     if layout.rank > 1:
         turned = select(plain_part(layout), 1, 0)
@@ -120,6 +122,7 @@ class Swizzled:
         if layout.rank > 2:
             raise DrawError(f"view 'swizzle' of {layout}: it draws ranks 1 and 2; slice or group modes")
         swizzle = layout.outer
+        # The swizzle repeats every 2^(base + |shift|) elements, a memory row; a chunk is 2^base of them.
         period = 1 << swizzle.base + abs(swizzle.shift)
         color = look.colored_by("chunk", "row", "column", "offset", "none")
 
@@ -131,7 +134,7 @@ class Swizzled:
             return paint(offset % period >> swizzle.base)
 
         inner = Look(chunk if color == "chunk" else color, look.label, look.style)
-        before, after = (layout_grid(next(parts(part)), inner) for part in (layout.inner, layout))
+        before, after = (layout_grid(next(panels(shown)), inner) for shown in (layout.inner, layout))
         named = color == "chunk" and look.style.legend and period >> swizzle.base <= palette.COLORS
         return Figure(
             ((replace(before, caption="before"), replace(after, caption="after")),),
@@ -151,6 +154,7 @@ class Bits:
         """Two rows: the bits that go in, and those that come out."""
         if not isinstance(thing, Swizzle):
             raise DrawError(f"bits are drawn of a swizzle, S<B,M,S>, not of a {type(thing).__name__}")
+        # Result bit target + i is offset bit target + i XOR offset bit source + i, for i < bits.
         source, target = _ends(thing)
         bits = list(reversed(range(max(1, thing.base + abs(thing.shift) + thing.bits))))
         result = [f"b{bit}^b{bit - target + source}" if 0 <= bit - target < thing.bits else f"b{bit}" for bit in bits]
@@ -163,8 +167,8 @@ class Bits:
         rules = (0,) * (len(bits) - 1)
         columns = Axis(tuple(range(len(bits))), (tuple((str(bit), 1) for bit in bits),), rules)
         grid = Grid(Axis((0, 1), ((("offset", 1), ("result", 1)),), (0,)), columns, labels, tuple(paints), labels)
-        told = _bits(thing)
-        return Figure(((grid,),), title=title_of(thing, look), description=f"{told}.", notes=(told,))
+        sentence = _bits(thing)
+        return Figure(((grid,),), title=title_of(thing, look), description=f"{sentence}.", notes=(sentence,))
 
 
 def _ends(swizzle: Swizzle) -> tuple[int, int]:

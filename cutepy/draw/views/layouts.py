@@ -20,15 +20,15 @@ from ..look import Look
 from .table import (
     COLORS,
     LABELS,
-    Part,
+    Panel,
     as_layout,
     detail_of,
     hints_of,
     labels_of,
     marked_in,
     paints_of,
-    part_count,
-    parts,
+    panel_count,
+    panels,
     table_of,
 )
 
@@ -42,12 +42,12 @@ class Plain:
     def figure(self, thing: object, look: Look) -> Figure:
         """The grids of a layout: one for the first two modes, one for each coordinate of the others."""
         layout = as_layout(thing, "grid")
-        grids = [layout_grid(part, look) for part in islice(parts(layout), MOST_PANELS)]
-        more = part_count(layout) - len(grids)
+        grids = [layout_grid(panel, look) for panel in islice(panels(layout), MOST_PANELS)]
+        more = panel_count(layout) - len(grids)
         notes = (f"and {more} more grids",) if more > 0 else ()
         rows, columns = extents(layout)
-        told = f"Layout {shorten(str(layout), 400)}: {rows} rows, {columns} columns, {layout.size} coordinates."
-        return Figure((tuple(grids),), title=title_of(layout, look), description=told, notes=notes)
+        description = f"Layout {shorten(str(layout), 400)}: {rows} rows, {columns} columns, {layout.size} coordinates."
+        return Figure((tuple(grids),), title=title_of(layout, look), description=description, notes=notes)
 
 
 def title_of(layout: object, look: Look) -> str:
@@ -56,24 +56,25 @@ def title_of(layout: object, look: Look) -> str:
     return shorten(str(layout), LONGEST_TITLE) if asked is None else clean(asked, LONGEST_TITLE)
 
 
-def layout_grid(part: Part, look: Look) -> Grid:
-    """The grid of one part of a layout."""
-    table = table_of(part, look.style.limit)
+def layout_grid(panel: Panel, look: Look) -> Grid:
+    """The grid of one panel of a layout."""
+    table = table_of(panel, look.style.limit)
     down, across = table.modes
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
     hints = hints_of(table)
-    as_print_layout = label == "offset" and isinstance(part.layout, Layout) and gives_offsets(part.layout)
+    # CuTe's print_layout gives every column the width of the cosize.
+    as_print_layout = label == "offset" and isinstance(panel.layout, Layout) and gives_offsets(panel.layout)
     return Grid(
-        side(down, table.rows, look, vector=part.layout.rank < 2),
+        side(down, table.rows, look, vector=panel.layout.rank < 2),
         side(across, table.columns, look),
         labels=labels_of(table, label, hints),
         paints=paints_of(table, color, look),
         hints=hints,
-        caption=part.caption,
+        caption=panel.caption,
         marked=marked_in(table, look.style.highlight),
-        detail=lambda place: detail_of(table, place),
-        least_width=len(str(part.layout.cosize)) if as_print_layout else 1,
-        source=part.whole,
+        detail=lambda cell: detail_of(table, cell),
+        least_width=len(str(panel.layout.cosize)) if as_print_layout else 1,
+        source=panel.whole,
         indices=table.indices,
     )
 
@@ -103,14 +104,15 @@ class Tree:
                 f"view 'tree' of {shorten(str(layout), 200)}: {count} leaves, {depth} levels; it draws 1 to "
                 f"{MOST_LEAVES} leaves and {DEEPEST} levels: draw a mode of it, or flatten or coalesce it"
             )
+        # Rows: depth + 1 levels of the shape, then the strides; columns: the leaves.
         labels, hints = [""] * (count * (depth + 2)), [""] * (count * (depth + 2))
         paints, spans = [palette.GAP] * len(labels), dict[int, int]()
         by_level = look.colored_by("level", "leaf", "none") == "level"
         steps = ((depth + 1, leaf, 1, str(step), f"stride {step}") for leaf, step in enumerate(leaves(plain.stride)))
         for row, column, span, label, hint in chain(_nodes(plain.shape, 0, 0, ()), steps):
-            place = row * count + column
-            labels[place], hints[place], spans[place] = label, hint, span
-            paints[place] = f"g{min(2 * row, 14)}" if by_level and row <= depth else palette.PLAIN
+            cell = row * count + column
+            labels[cell], hints[cell], spans[cell] = label, hint, span
+            paints[cell] = f"g{min(2 * row, 14)}" if by_level and row <= depth else palette.PLAIN
         rows = tuple((text, 1) for text in ["shape", *[""] * depth, "stride"])
         grid = Grid(
             Axis(tuple(range(depth + 2)), (rows,)),
@@ -128,6 +130,6 @@ def _nodes(shape: IntTuple, row: int, column: int, path: tuple[int, ...]) -> Ite
     span = max(1, len(leaves(shape)))
     name = f"mode {show(path)}" if path else "the whole"
     yield row, column, span, shorten(show(shape), 12 * span), f"{name}: {show(shape)}"
-    for place, entry in enumerate(shape if isinstance(shape, tuple) else ()):
-        yield from _nodes(entry, row + 1, column, (*path, place))
+    for mode, entry in enumerate(shape if isinstance(shape, tuple) else ()):
+        yield from _nodes(entry, row + 1, column, (*path, mode))
         column += len(leaves(entry))

@@ -22,7 +22,19 @@ from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
 from ..look import CellFunction, Look
 from .layouts import layout_grid, side, title_of
-from .table import Part, Table, Value, as_layout, hints_of, paint_from, painted, part_count, parts, table_of, value_sum
+from .table import (
+    Panel,
+    Table,
+    Value,
+    as_layout,
+    hints_of,
+    paint_from,
+    painted,
+    panel_count,
+    panels,
+    table_of,
+    value_sum,
+)
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -51,10 +63,11 @@ class ThreadValue:
             raise DrawError(
                 f"view 'tv' of {partition}: it takes a layout of (thread, value) or (thread, value, rest...)"
             )
+        # The elements that are drawn, then who holds each, then the check that no owner is outside.
         over = self._base(partition)
         owners = owners_of(partition)
         _check_inside(partition, over, owners)
-        grid = _owned_grid(table_of(Part(over, over), look.style.limit), partition, owners, look)
+        grid = _owned_grid(table_of(Panel(over, over), look.style.limit), partition, owners, look)
         color, shared = look.colored_by(*COLORS), len(grid.shared)
         return Figure(
             ((grid,),),
@@ -85,13 +98,13 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
             f"{partition} has {partition.size} owners; pictures go up to {LARGEST_PARTITION}: "
             "draw a tile, or fewer threads"
         )
-    found: dict[Value, list[Owner]] = {}
-    for number, part in enumerate(parts(partition)):
-        threads, values = extents(part.layout)
-        for thread, row in enumerate(offset_rows(part.layout, range(threads), range(values))):
+    owners: dict[Value, list[Owner]] = {}
+    for number, panel in enumerate(panels(partition)):
+        threads, values = extents(panel.layout)
+        for thread, row in enumerate(offset_rows(panel.layout, range(threads), range(values))):
             for value, at in enumerate(row):
-                found.setdefault(part.moved(at) if part.base else at, []).append((thread, value, number))
-    return found
+                owners.setdefault(panel.moved(at) if panel.base else at, []).append((thread, value, number))
+    return owners
 
 
 def _check_inside(partition: AnyLayout, over: Layout, owners: Owners) -> None:
@@ -114,38 +127,40 @@ def number_set(numbers: Iterable[int]) -> str:
     >>> number_set([3]), number_set(range(8)), number_set([0, 4, 8, 12]), number_set([1, 2, 4, 9])
     ('3', '0-7', '0,4..12', '1,2,+2')
     """
-    found = sorted(set(numbers))
-    if len(found) == 1:
-        return str(found[0])
-    if len(found) < 3:
-        return ("-" if len(found) == 2 and found[1] == found[0] + 1 else ",").join(map(str, found))
-    steps = {after - before for before, after in pairwise(found)}
+    ordered = sorted(set(numbers))
+    if len(ordered) == 1:
+        return str(ordered[0])
+    if len(ordered) < 3:
+        return ("-" if len(ordered) == 2 and ordered[1] == ordered[0] + 1 else ",").join(map(str, ordered))
+    # One step: a range or an arithmetic progression; otherwise the first two and a count.
+    steps = {after - before for before, after in pairwise(ordered)}
     if steps == {1}:
-        return f"{found[0]}-{found[-1]}"
+        return f"{ordered[0]}-{ordered[-1]}"
     if len(steps) == 1:
-        return f"{found[0]},{found[1]}..{found[-1]}"
-    return f"{found[0]},{found[1]},+{len(found) - 2}"
+        return f"{ordered[0]},{ordered[1]}..{ordered[-1]}"
+    return f"{ordered[0]},{ordered[1]},+{len(ordered) - 2}"
 
 
 def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) -> Grid:
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
-    several = part_count(partition) > 1
+    several = panel_count(partition) > 1
     labels, hints = [], []
     for at, hint in zip(table.cells, hints_of(table), strict=True):
+        # Cells in a gap of a shortened picture have no value; elements without an owner are holes.
         mine = owners.get(at[2], ()) if at else ()
         labels.append(ELLIPSIS if at is None else _label(mine, label, at[2], several) if mine else "")
-        told = _all(mine, several) if mine else "no thread"
-        hints.append("" if at is None else f"{hint.partition('→')[0]}→ {told}")
+        names = _all(mine, several) if mine else "no thread"
+        hints.append("" if at is None else f"{hint.partition('→')[0]}→ {names}")
     down, across = table.modes
     flat = table.flat
     return Grid(
-        side(down, table.rows, look, vector=table.part.layout.rank < 2),
+        side(down, table.rows, look, vector=table.panel.layout.rank < 2),
         side(across, table.columns, look),
         tuple(labels),
         painted(table, lambda _row, _column, cell: _paint(owners.get(cell, ()), color, look)),
         tuple(hints),
         groups=_borders([owners[cell][0][0] if cell in owners else -1 for cell in flat], len(table.columns)),
-        detail=lambda place: f"{hints[place]}{_how(partition, owners.get(flat[place], ()))}",
+        detail=lambda cell_index: f"{hints[cell_index]}{_how(partition, owners.get(flat[cell_index], ()))}",
         source=partition,
         indices=tuple([_indices(partition, owners.get(cell, ())) for cell in flat]),
         threads=extents(partition)[0],
@@ -168,6 +183,7 @@ def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, severa
     threads, values, rest = map(number_set, zip(*mine, strict=True)) if len(mine) > 1 else map(str, mine[0])
     if label in ("thread", "value"):
         return f"T{threads}" if label == "thread" else f"V{values}"
+    # T0-1 V0-1 would read as four owners, so pairs are spelt out where the set is no product.
     if _paired(mine):
         lines = [f"T{thread} V{value}" + (f" R{number}" if several else "") for thread, value, number in mine]
         return "\n".join(lines if len(lines) == 2 else [lines[0], f"+{len(lines) - 1}"])
@@ -184,8 +200,8 @@ MOST_NAMED = 8
 
 def _all(mine: Sequence[Owner], several: bool) -> str:
     """Every owner, or the first of very many."""
-    told = [f"T{thread} V{value}" + (f" R{rest}" if several else "") for thread, value, rest in mine[:MOST_NAMED]]
-    return ", ".join(told) + (f" and {len(mine) - MOST_NAMED} more" if len(mine) > MOST_NAMED else "")
+    names = [f"T{thread} V{value}" + (f" R{rest}" if several else "") for thread, value, rest in mine[:MOST_NAMED]]
+    return ", ".join(names) + (f" and {len(mine) - MOST_NAMED} more" if len(mine) > MOST_NAMED else "")
 
 
 def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
@@ -201,6 +217,7 @@ def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
 
 def _borders(threads: Sequence[int], columns: int) -> tuple[int, ...]:
     """The threads of the cells, for a heavy line where they change; none where that would be round every cell."""
+    # Borders help only if some neighbours share a thread; else every cell would be framed.
     rows = [threads[start : start + columns] for start in range(0, len(threads), columns)]
     lines = [*rows, *zip(*rows, strict=True)]
     alike = any(one == other >= 0 for line in lines for one, other in pairwise(line))
@@ -216,12 +233,12 @@ def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
 
 def legend_of(owners: Owners, color: str | CellFunction, look: Look) -> tuple[tuple[str, str], ...]:
     """The colours of threads (of values, or of the rest); none above 32, where several share a colour."""
-    place = {"thread": 0, "thread,value": 0, "value": 1, "rest": 2}.get(color) if isinstance(color, str) else None
-    if place is None or not look.style.legend:
+    field = {"thread": 0, "thread,value": 0, "value": 1, "rest": 2}.get(color) if isinstance(color, str) else None
+    if field is None or not look.style.legend:
         return ()
     held: dict[int, set[str]] = {}
     for mine in owners.values():
-        held.setdefault(mine[0][place], set()).add(number_set(owner[place] for owner in mine))
+        held.setdefault(mine[0][field], set()).add(number_set(owner[field] for owner in mine))
     if len(held) > palette.COLORS:
         return ()
     return tuple((look.hue(first), min(held[first]) if len(held[first]) == 1 else str(first)) for first in sorted(held))
@@ -255,6 +272,7 @@ class Memory:
             raise DrawError(f"view 'memory' of {layout}: {layout.size} coordinates; draw a tile of it")
         held = _held(layout)
         low, high = min(held), max(held)
+        # Rows begin at multiples of the width, except a single row, which begins at its least offset.
         start = low // self.width * self.width if low < 0 or high - low >= self.width else low
         grid = _memory_grid(layout, held, start, min(self.width, high - start + 1), look)
         shared = sum(len(here) > 1 for here in held.values())
@@ -269,13 +287,13 @@ class Memory:
 
 
 def _held(layout: AnyLayout) -> Held:
-    found: Held = {}
-    for part in parts(layout):
-        table = table_of(part, layout.size)
+    held: Held = {}
+    for panel in panels(layout):
+        table = table_of(panel, layout.size)
         for row, column, at in filter(None, table.cells):
             assert isinstance(at, int)
-            found.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
-    return found
+            held.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
+    return held
 
 
 def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Look) -> Grid:
@@ -287,6 +305,7 @@ def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Lo
     for row in shown:
         for column in range(width):
             at = start + (row or 0) * width + column
+            # `row is None` is the ellipsis of a shortened picture; past `high` the last row is not full.
             gap = row is None or at > high
             here = [] if gap else held.get(at, [])
             indices.append(tuple([index for index, _crd in here]))
@@ -300,7 +319,7 @@ def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Lo
         tuple(labels),
         tuple(paints),
         tuple(hints),
-        detail=lambda place: f"{hints[place]}{_sums(layout, indices[place])}",
+        detail=lambda cell: f"{hints[cell]}{_sums(layout, indices[cell])}",
         source=layout,
         indices=tuple(indices),
     )
@@ -331,13 +350,13 @@ def _held_label(here: Sequence[tuple[int, str]], label: str | CellFunction, at: 
 
 
 def _held_paint(
-    here: Sequence[tuple[int, str]], color: str | CellFunction, at: int, reach: tuple[int, int, int]
+    here: Sequence[tuple[int, str]], color: str | CellFunction, at: int, limits: tuple[int, int, int]
 ) -> str:
     if not here:
         return palette.HOLE
     if not isinstance(color, str):
         return paint_from(color(at, here[0][0]))
-    start, high, size = reach
+    start, high, size = limits
     if color == "none":
         return palette.PLAIN
     return palette.ramp(here[0][0], 0, size - 1) if color == "index" else palette.ramp(at, start, high)
@@ -355,8 +374,8 @@ class Moves:
         owners = owners_of(thing.source)
         colored = look if look.color is not None else replace(look, color=lambda _crd, at: owners[at][0][0])  # type: ignore[index]
         grids = tuple(
-            replace(layout_grid(next(iter(parts(layout))), colored), caption=f"{word} {layout}")
-            for word, layout in (("before", thing.source), ("after", thing.target))
+            replace(layout_grid(next(iter(panels(layout))), colored), caption=f"{when} {layout}")
+            for when, layout in (("before", thing.source), ("after", thing.target))
         )
         said = str(thing).partition("\n")[0]
         return Figure((grids,), title=title_of(said, look), description=f"Elements by thread and value: {said}.")

@@ -21,7 +21,7 @@ from .. import palette
 from ..grid import Axis, Figure, Grid, shorten
 from ..look import Look
 from .layouts import layout_grid, side, title_of
-from .table import Table, Value, as_layout, painted, painter_of, parts, table_of
+from .table import Table, Value, as_layout, painted, painter_of, panels, table_of
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
@@ -58,12 +58,12 @@ class Steps:
         """One grid for each operand that is a layout, and one for the result."""
         call = _as_expression(thing)
         grids, notes = _drawn(call, look)
-        told = [str(step) for step in getattr(thing, "steps", ())]
+        sentences = [str(step) for step in getattr(thing, "steps", ())]
         return Figure(
             (tuple(grids),),
             title=title_of(f"{call.text} = {spelt(call.value)}", look),
             description=f"{call.text} gives {spelt(call.value)}.",
-            notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(told, 1)),
+            notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(sentences, 1)),
         )
 
 
@@ -85,6 +85,8 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
                 f"view 'steps' of {call.text}: {thing} has {thing.size} coordinates; it draws up to {LARGEST_STEPS}"
             )
     first = call.operands[0] if call.operands else None
+    # Operations with a known correspondence between operand and result cells; any other call shows its layouts side
+    # by side.
     if isinstance(call.value, Layout) and isinstance(first, Layout):
         if call.function == "composition" and isinstance(call.operands[1], Layout):
             return _composition(first, call.operands[1], call.value, look), []
@@ -110,10 +112,10 @@ def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | st
     By name a result is coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the
     first ("rake"); of the last two nothing is folded.
     """
-    part = next(parts(layout if paint in ("block", "rake") else _folded(layout)))
-    grid = layout_grid(part, Look(None if paint is None else "none", None, look.style))
+    panel = next(panels(layout if paint in ("block", "rake") else _folded(layout)))
+    grid = layout_grid(panel, Look(None if paint is None else "none", None, look.style))
     if paint is not None:
-        table = table_of(part, look.style.limit)
+        table = table_of(panel, look.style.limit)
         of_table = partial(paint, table) if callable(paint) else painter_of(table, paint, look)
         grid = replace(grid, paints=painted(table, of_table))
     return replace(grid, caption="\n".join(shorten(line, 60) for line in caption.split("\n")))
@@ -149,6 +151,7 @@ def _one_color(table: Table, row: int, column: int, cell: Value) -> str:
 def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> list[Grid]:
     """The coordinates of the right operand, the indices that they give in the left one, and the result."""
     count = inner.size
+    # An index that several coordinates point at has the colour of the first.
     hit = {inner(index): index for index in reversed(range(count))}
 
     def pointed_at(table: Table, row: int, column: int, cell: Value) -> str:
@@ -161,6 +164,7 @@ def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> li
         f"{own[0]}→{text}" if own and own[0] in hit else text
         for own, text in zip(left.indices, left.labels, strict=True)
     )
+    # Inverse of the right operand: index of the left -> coordinates of the right.
     pointing: dict[int, list[int]] = {}
     for index in range(count):
         pointing.setdefault(inner(index), []).append(index)
@@ -220,6 +224,7 @@ def _linked(whole: Grid, call: Expression, layout: Layout) -> Grid:
     The same call on the layout of indices tells which index of the operand each index of the result is.
     """
     shown: dict[int, int] = {}
+    # Operations act on the domain, so applying the same call to the identity gives the index map.
     indices = OPERATIONS[call.function].call(Layout(layout.shape), *call.operands[1:])
     assert isinstance(indices, Layout)
     for index in range(indices.size):
@@ -235,43 +240,44 @@ def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], l
         raise DrawError(
             f"view 'steps' of a complement: {layout.size} * {rest.size} offsets; it draws up to {LARGEST_STEPS}"
         )
+    # Copy c of the layout is shifted by rest(c); an offset met again belongs to the first copy.
     for copy in range(rest.size):
         for index in range(layout.size):
             at = rest(copy) + layout(index)
             shared += at in owner
             owner.setdefault(at, (copy, index))
-    reach = max(owner) + 1
-    strip = _strip(reach, owner, layout, rest, look)
+    end = max(owner) + 1
+    strip = _strip(end, owner, layout, rest, look)
     alone = _captioned(f"layout\n{layout}", layout, look, _one_color)
     grids = [
         replace(alone, links=((),) * len(alone.labels)),
         _captioned(f"complement\n{rest}", rest, look, _numbered),
         strip,
     ]
-    empty = reach - len(owner)
-    return grids, [f"{rest.size} copies of {layout.size} offsets fill [0, {reach}): {empty} left out, {shared} twice"]
+    empty = end - len(owner)
+    return grids, [f"{rest.size} copies of {layout.size} offsets fill [0, {end}): {empty} left out, {shared} twice"]
 
 
-def _strip(reach: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: Layout, look: Look) -> Grid:
-    if reach > 4 * LARGEST_STEPS:
+def _strip(end: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: Layout, look: Look) -> Grid:
+    if end > 4 * LARGEST_STEPS:
         raise DrawError(
-            f"view 'steps' of a complement: the copies reach offset {reach}; it draws up to {4 * LARGEST_STEPS}"
+            f"view 'steps' of a complement: the copies reach offset {end}; it draws up to {4 * LARGEST_STEPS}"
         )
-    width = min(STRIP, reach)
-    rows = -(-reach // width)
+    width = min(STRIP, end)
+    rows = -(-end // width)
     places = range(rows * width)
     hints = []
     for at in places:
         copy, index = owner.get(at, (0, 0))
-        found = f"{at} = {rest(copy)} + {layout(index)}: copy {copy}, index {index}"
-        hints.append(found if at in owner else f"{at}: nothing")
+        hint = f"{at} = {rest(copy)} + {layout(index)}: copy {copy}, index {index}"
+        hints.append(hint if at in owner else f"{at}: nothing")
     heads = tuple((str(row * width), 1) for row in range(rows))
     return Grid(
         Axis(tuple(range(rows)), (heads,), (0,) * (rows - 1)),
         side(width, list(range(width)), look),
         tuple(str(at) if at in owner else "" for at in places),
         tuple(
-            palette.color(owner[at][0]) if at in owner else palette.HOLE if at < reach else palette.GAP for at in places
+            palette.color(owner[at][0]) if at in owner else palette.HOLE if at < end else palette.GAP for at in places
         ),
         tuple(hints),
         caption="offsets, a colour a copy",

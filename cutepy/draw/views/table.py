@@ -27,7 +27,7 @@ Value: TypeAlias = "int | IntTuple | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Panel:
     """Two modes of the layout `whole` at a coordinate of the others.
 
     `base` is added to the offsets of `layout`; `rest` follows its coordinates. `start` is what a tensor adds to all.
@@ -41,43 +41,43 @@ class Part:
 
     def moved(self, value: IntTuple) -> IntTuple:
         """A value of `layout` as one of the whole: an offset, or a coordinate, further on."""
-        found: IntTuple = moved(value, self.base)
-        return found if isinstance(found, tuple) else found + self.start
+        shifted: IntTuple = moved(value, self.base)
+        return shifted if isinstance(shifted, tuple) else shifted + self.start
 
     @property
     def caption(self) -> str:
-        """The slice that the part is."""
+        """The slice that the panel is."""
         return f"(_,_,{','.join(map(str, self.rest))})" if self.rest else ""
 
 
 def as_layout(thing: object, view: str) -> AnyLayout:
     """`thing`, or its layout, with numbers for sizes; DrawError otherwise."""
-    found = getattr(thing, "layout", thing)
-    if not isinstance(found, AnyLayout):
+    layout = getattr(thing, "layout", thing)
+    if not isinstance(layout, AnyLayout):
         raise DrawError(f"view {view!r} draws layouts, not {type(thing).__name__}")
-    for extent in leaves(found.shape):
+    for extent in leaves(layout.shape):
         mode_size(extent)
-    return found
+    return layout
 
 
-def parts(layout: AnyLayout) -> Iterator[Part]:
-    """The rank-2 parts of a layout, in colexicographic order of the modes from the third on."""
+def panels(layout: AnyLayout) -> Iterator[Panel]:
+    """The rank-2 panels of a layout, in colexicographic order of the modes from the third on."""
     if layout.rank <= 2:
-        yield Part(layout, layout)
+        yield Panel(layout, layout)
         return
     sizes = tuple(_further(layout))
-    for number in range(part_count(layout)):
+    for number in range(panel_count(layout)):
         rest = leaves(idx2crd(number, sizes))
-        place: Coordinate = (_, _, *rest)
+        pattern: Coordinate = (_, _, *rest)
         if isinstance(layout, Layout):
-            kept, base = slice_and_offset(place, layout)
-            yield Part(kept, layout, base, rest)
+            kept, base = slice_and_offset(pattern, layout)
+            yield Panel(kept, layout, base, rest)
         else:
-            yield Part(layout.sliced(place), layout, 0, rest)
+            yield Panel(layout.sliced(pattern), layout, 0, rest)
 
 
-def part_count(layout: AnyLayout) -> int:
-    """How many parts there are."""
+def panel_count(layout: AnyLayout) -> int:
+    """How many panels there are."""
     return prod(_further(layout))
 
 
@@ -87,9 +87,9 @@ def _further(layout: AnyLayout) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The places of a part that are drawn, and the values there."""
+    """The places of a panel that are drawn, and the values there."""
 
-    part: Part
+    panel: Panel
     rows: list[int | None]
     columns: list[int | None]
     values: list[list[Value]]
@@ -111,34 +111,36 @@ class Table:
     @property
     def whole_numbers(self) -> bool:
         """True if every cell has an integer: nothing is left out and no stride is a basis element."""
-        return None not in self.rows and None not in self.columns and gives_offsets(self.part.layout)
+        return None not in self.rows and None not in self.columns and gives_offsets(self.panel.layout)
 
     @property
     def modes(self) -> tuple[IntTuple, IntTuple]:
         """The shapes of rows and columns; a vector is one row."""
-        shapes = as_tuple(self.part.layout.shape)
+        shapes = as_tuple(self.panel.layout.shape)
         return (shapes[0], shapes[1]) if len(shapes) > 1 else (1, shapes[0] if shapes else 1)
 
     def coordinate(self, row: int, column: int) -> tuple[IntTuple, ...]:
         """The nested coordinate of a place, with the rest of a slice."""
-        if self.part.layout.shape == ():
+        if self.panel.layout.shape == ():
             return ()
         down, across = self.modes
-        place = idx2crd(column, across)
-        return (place,) if self.part.layout.rank < 2 else (idx2crd(row, down), place, *self.part.rest)
+        crd = idx2crd(column, across)
+        return (crd,) if self.panel.layout.rank < 2 else (idx2crd(row, down), crd, *self.panel.rest)
 
     def index(self, row: int, column: int) -> int:
         """The colexicographic index of a place in the whole layout."""
-        height, width = extents(self.part.layout)
+        height, width = extents(self.panel.layout)
+        # Colexicographic: modes 0 and 1 first, then the fixed coordinates of further modes.
         index, step = row + height * column, height * width
-        for entry, size in zip(self.part.rest, _further(self.part.whole), strict=True):
+        for entry, size in zip(self.panel.rest, _further(self.panel.whole), strict=True):
             index, step = index + entry * step, step * size
         return index
 
     @property
     def indices(self) -> Cells:
         """The index of each place in the whole layout, none in a gap."""
-        start, height = self.index(0, 0), extents(self.part.layout)[0]
+        # index(row, column) is affine in both, so the tables are built from the first index.
+        start, height = self.index(0, 0), extents(self.panel.layout)[0]
         return tuple(
             [
                 () if row is None or column is None else (start + row + height * column,)
@@ -148,21 +150,24 @@ class Table:
         )
 
 
-def table_of(part: Part, limit: int) -> Table:
-    """The places of a part to draw, at most about `limit`, and the values there."""
-    rows, columns = shortened(*extents(part.layout), limit)
-    found = iter(offset_rows(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
+def table_of(panel: Panel, limit: int) -> Table:
+    """The places of a panel to draw, at most about `limit`, and the values there."""
+    # Values are computed for the drawn rows and columns alone; gaps are inserted after.
+    rows, columns = shortened(*extents(panel.layout), limit)
+    rows_of_values = iter(
+        offset_rows(panel.layout, [r for r in rows if r is not None], [c for c in columns if c is not None])
+    )
     values: list[list[Value]] = []
     for row in rows:
         if row is None:
             values.append([None] * len(columns))
             continue
-        there = next(found)
-        cells: list[Value] = [part.moved(cell) for cell in there] if part.base or part.start else [*there]
+        there = next(rows_of_values)
+        cells: list[Value] = [panel.moved(cell) for cell in there] if panel.base or panel.start else [*there]
         if None in columns:
             cells.insert(columns.index(None), None)
         values.append(cells)
-    return Table(part, rows, columns, values)
+    return Table(panel, rows, columns, values)
 
 
 COLORS = ("offset", "row", "column", "index", "tile", "block", "rake", "bank", "none")
@@ -178,8 +183,8 @@ def hints_of(table: Table) -> tuple[str, ...]:
     """`(row,column) → value` for every place; nothing in a gap."""
     down, across = table.modes
     row_texts, column_texts = coordinate_texts(down, table.rows), coordinate_texts(across, table.columns)
-    tail = "".join(f",{entry}" for entry in table.part.rest)
-    starts = [""] * len(row_texts) if table.part.layout.rank < 2 else [f"{text}," for text in row_texts]
+    tail = "".join(f",{entry}" for entry in table.panel.rest)
+    starts = [""] * len(row_texts) if table.panel.layout.rank < 2 else [f"{text}," for text in row_texts]
     ends = [f"{text}{tail}) → " for text in column_texts]
     said = str if table.whole_numbers else show
     return tuple(
@@ -218,23 +223,24 @@ def painted(table: Table, painter: Painter) -> tuple[str, ...]:
 
 
 def _on_ramp(table: Table) -> tuple[str, ...]:
-    """One ramp for all parts of a plain layout; a swizzled one is measured part by part, corners go by rank."""
-    flat, whole, start = table.flat, table.part.whole, table.part.start
-    known = sorted({cell for cell in flat if type(cell) is int})
+    """One ramp for all panels of a plain layout; a swizzled one is measured panel by panel, corners go by rank."""
+    flat, whole, start = table.flat, table.panel.whole, table.panel.start
+    offsets = sorted({cell for cell in flat if type(cell) is int})
     paints: dict[Value, str]
+    # Of corners the offsets are too far apart for a linear ramp: rank them.
     if None in table.rows or None in table.columns:
-        paints = {cell: palette.ramp(rank, 0, len(known) - 1) for rank, cell in enumerate(known)}
+        paints = {cell: palette.ramp(rank, 0, len(offsets) - 1) for rank, cell in enumerate(offsets)}
     else:
-        low, high = (known[0], known[-1]) if known else (0, 0)
-        if known and isinstance(whole, Layout) and gives_offsets(whole):
+        low, high = (offsets[0], offsets[-1]) if offsets else (0, 0)
+        if offsets and isinstance(whole, Layout) and gives_offsets(whole):
             low, high = (end + start for end in offset_bounds(whole))
-        paints = {cell: palette.ramp(cell, low, high) for cell in known}
+        paints = {cell: palette.ramp(cell, low, high) for cell in offsets}
     return tuple([palette.GAP if cell is None else paints.get(cell, palette.PLAIN) for cell in flat])
 
 
 def painter_of(table: Table, color: str | CellFunction, look: Look) -> Painter:
     """The colours that number places: by row, column, index, tile, bank, or what a function says."""
-    layout = table.part.whole
+    layout = table.panel.whole
     if not isinstance(color, str):
         return lambda row, column, cell: paint_from(color(table.coordinate(row, column), cell))
     if color == "none":
@@ -252,6 +258,7 @@ def painter_of(table: Table, color: str | CellFunction, look: Look) -> Painter:
         return lambda row, column, cell: look.hue(table.index(row, column) // height)
     down, across = table.modes
     raked = color == "rake"
+    # Tiles are numbered colexicographically over the two modes.
     count = _tile_number(mode_size(down) - 1, down, raked=raked) + 1
     return lambda row, column, cell: look.hue(
         _tile_number(row, down, raked=raked) + count * _tile_number(column, across, raked=raked)
@@ -268,19 +275,19 @@ def paint_from(answer: object) -> str:
     raise DrawError(f"the color function gave {answer!r}; it gives a number from 0 or the name of a paint")
 
 
-def _tile_number(place: int, shape: IntTuple, *, raked: bool) -> int:
+def _tile_number(index: int, shape: IntTuple, *, raked: bool) -> int:
     """Which tile a place along a mode of shape (tile, rest), or (rest, tile) if raked, is in."""
     if not isinstance(shape, tuple) or len(shape) < 2:
         return 0
     first = mode_size(shape[0])
-    return place % first if raked else place // first
+    return index % first if raked else index // first
 
 
 def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
     """The cells whose coordinate `pattern` selects."""
     if pattern is None:
         return frozenset()
-    shape = table.part.whole.shape
+    shape = table.panel.whole.shape
     entries = pattern if isinstance(pattern, tuple) and isinstance(shape, tuple) else (pattern,)
     shapes = as_tuple(shape)
     if len(entries) != len(shapes):
@@ -288,8 +295,8 @@ def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
             f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show(shape)} {len(shapes)}"
         )
     return frozenset(
-        place
-        for place, at in enumerate(table.cells)
+        cell
+        for cell, at in enumerate(table.cells)
         if at is not None and _matches(table.coordinate(*at[:2]), entries, shapes)
     )
 
@@ -313,15 +320,15 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
     return crd2idx(crd, shape) == pattern
 
 
-def detail_of(table: Table, place: int) -> str:
+def detail_of(table: Table, cell: int) -> str:
     """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`."""
-    row, column = table.rows[place // len(table.columns)], table.columns[place % len(table.columns)]
+    row, column = table.rows[cell // len(table.columns)], table.columns[cell % len(table.columns)]
     if row is None or column is None:
         return "left out: the picture shows the corners"
     crd = table.coordinate(row, column)
-    whole = table.part.whole
-    found = value_sum(whole, crd if isinstance(whole.shape, tuple) else crd[0])
-    return f"{show(crd)} → index {table.index(row, column)} → {found}"
+    whole = table.panel.whole
+    total = value_sum(whole, crd if isinstance(whole.shape, tuple) else crd[0])
+    return f"{show(crd)} → index {table.index(row, column)} → {total}"
 
 
 MOST_TERMS = 12
@@ -338,10 +345,11 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
     if isinstance(layout, ComposedLayout):
         inner = layout.inner(crd)
         text = value_sum(layout.inner, crd)
-        place = moved(layout.offset, inner)
+        outer_input = moved(layout.offset, inner)
         if layout.offset:
-            text += f", {show(layout.offset)} + {show(inner)} = {show(place)}"
-        return f"{text} → {_applied(layout.outer, place)}"
+            text += f", {show(layout.offset)} + {show(inner)} = {show(outer_input)}"
+        return f"{text} → {_applied(layout.outer, outer_input)}"
+    # A mode taken as a whole is unfolded first, so that terms match the leaves of the stride.
     pairs = list(zip(leaves(_natural(crd, layout.shape)), leaves(layout.stride), strict=True))
     total = show(layout(crd))
     if not pairs or len(pairs) > MOST_TERMS:

@@ -21,7 +21,7 @@ from ..grid import ELLIPSIS, Figure, Grid, clean
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
-from .table import COLORS, LABELS, Part, as_layout, parts, table_of
+from .table import COLORS, LABELS, Panel, as_layout, panels, table_of
 
 
 @runtime_checkable
@@ -48,36 +48,38 @@ class Data:
             raise DrawError(f"view 'data' draws tensors, not {type(thing).__name__}; make one with make_tensor")
         layout = as_layout(thing, "data")
         start = thing.offset if type(thing.offset) is int else 0
-        grids = [_data_grid(thing, replace(part, start=start), look) for part in islice(parts(layout), MOST_PANELS)]
+        grids = [_data_grid(thing, replace(panel, start=start), look) for panel in islice(panels(layout), MOST_PANELS)]
         # without the address of its memory, which is another one in every run
+        # Addresses differ from run to run, and pictures are compared byte by byte.
         name = re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(thing))
         return Figure((tuple(grids),), title=title_of(name, look), description=f"The elements of {name}.")
 
 
-def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
+def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
     label, color = look.labelled_by("data", *LABELS), look.colored_by(*COLORS, "value")
+    # Start from the layout's grid, then replace what shows data.
     plain = layout_grid(
-        part, Look("none" if color == "value" else color, "none" if label == "data" else label, look.style)
+        panel, Look("none" if color == "value" else color, "none" if label == "data" else label, look.style)
     )
-    table = table_of(part, look.style.limit)
+    table = table_of(panel, look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
-    found: dict[int, object] = {}
-    for place, at in enumerate(table.cells):
+    elements: dict[int, object] = {}
+    for cell, at in enumerate(table.cells):
         if at is None:
-            labels[place] = ELLIPSIS
+            labels[cell] = ELLIPSIS
             continue
         element = _element(tensor, table.coordinate(*at[:2]))
         if element is None:
-            labels[place], paints[place], hints[place] = "", palette.HOLE, f"{hints[place]}: outside of the guard"
+            labels[cell], paints[cell], hints[cell] = "", palette.HOLE, f"{hints[cell]}: outside of the guard"
         else:
-            found[place] = element
-            hints[place] = f"{hints[place]}: {_number(element)}"
+            elements[cell] = element
+            hints[cell] = f"{hints[cell]}: {_number(element)}"
     if label == "data":
-        for place, text in zip(found, _aligned(list(found.values())), strict=True):
-            labels[place] = text
+        for cell, text in zip(elements, _aligned(list(elements.values())), strict=True):
+            labels[cell] = text
     if color == "value":
-        for place, paint in zip(found, _heat(list(found.values())), strict=True):
-            paints[place] = paint
+        for cell, paint in zip(elements, _heat(list(elements.values())), strict=True):
+            paints[cell] = paint
     return replace(plain, labels=tuple(labels), paints=tuple(paints), hints=tuple(hints), least_width=1)
 
 
@@ -140,10 +142,10 @@ class Operands:
 
     def figure(self, thing: object, look: Look) -> Figure:
         """Three thread-value grids."""
-        found = {name: (tv, tile) for name, tv, tile in operands_of(thing)}
-        if set(found) != {"a", "b", "c"}:
+        operands = {name: (tv, tile) for name, tv, tile in operands_of(thing)}
+        if set(operands) != {"a", "b", "c"}:
             raise DrawError(f"view 'mma' draws multiply-add atoms, not {type(thing).__name__}")
-        drawn = {name: _operand(name, tv, tile, look) for name, (tv, tile) in found.items()}
+        drawn = {name: _operand(name, tv, tile, look) for name, (tv, tile) in operands.items()}
         a, b, c = (drawn[name].grids[0] for name in "abc")
         return Figure(
             ((None, b), (a, c)),
@@ -169,6 +171,7 @@ def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure
     over = Layout(tile)
     caption = {"a": "A (M,K)", "b": "B (K,N)", "c": "C (M,N)"}[name]
     if len(tile) == 3:  # several blocks side by side
+        # (M, K, blocks): blocks are columns to the right of one another.
         over = Layout((tile[0], (tile[1], tile[2])), (1, (tile[0], tile[0] * tile[1])))
     if name == "b":  # stored as (N, K); drawn with N to the right, as a product of matrices is written
         over = select(over, 1, 0)
@@ -185,7 +188,7 @@ class Copies:
         if isinstance(read, Layout) and isinstance(write, Layout) and isinstance(tile, tuple):
             drawn = [_over(tile, tv, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
             title, about = title_of(thing, look), f"Threads and values of {thing}."
-            named = max(drawn, key=lambda found: len(found.legend))
+            named = max(drawn, key=lambda figure: len(figure.legend))
             return replace(named, panels=(tuple(d.grids[0] for d in drawn),), title=title, description=about)
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):

@@ -20,7 +20,7 @@ from ..grid import ELLIPSIS, Figure, Grid
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import Owners, legend_of, number_set, owners_of
-from .table import LABELS, Part, as_layout, paint_from, parts, table_of, written
+from .table import LABELS, Panel, as_layout, paint_from, panels, table_of, written
 
 LARGEST_TILED = 1 << 20
 
@@ -47,11 +47,11 @@ class Tiles:
         tiles = tile_numbers(layout, self.tiler)
         count = 1 + max(tile for tile, _place in tiles)
         title = title_of(f"{layout} in tiles of {written(self.tiler)}", look)
-        some = list(islice(parts(layout), MOST_PANELS))
+        some = list(islice(panels(layout), MOST_PANELS))
         if self.tile is None and self.threads is None and self.thread is None:
             named = look.style.legend and look.color in (None, "tile") and count <= palette.COLORS
             return Figure(
-                (tuple(_tiled(part, tiles, count, look) for part in some),),
+                (tuple(_tiled(panel, tiles, count, look) for panel in some),),
                 title=title,
                 description=f"Layout {layout} in {count} tiles of {written(self.tiler)}.",
                 legend=tuple((look.hue(tile, count), str(tile)) for tile in range(count)) if named else (),
@@ -59,7 +59,7 @@ class Tiles:
             )
         chosen = self._chosen(layout, count)
         owners = self._owners(layout)
-        grids = [_one_tile(part, tiles, chosen, owners, self.thread, look) for part in some]
+        grids = [_one_tile(panel, tiles, chosen, owners, self.thread, look) for panel in some]
         framed = f", thread {self.thread} framed" if self.thread is not None else ""
         return Figure(
             (tuple(grids),),
@@ -73,16 +73,16 @@ class Tiles:
     def _chosen(self, layout: AnyLayout, count: int) -> int:
         tiles = as_tuple(zipped_divide(Layout(layout.shape), self.tiler).shape)[1]
         try:
-            found = crd2idx(self.tile, tiles) if isinstance(self.tile, tuple) else self.tile or 0
+            number = crd2idx(self.tile, tiles) if isinstance(self.tile, tuple) else self.tile or 0
         except (TypeError, ValueError) as error:
             raise DrawError(f"tile={written(self.tile)}: {error}") from error
         if (
-            not isinstance(found, int)
-            or not 0 <= found < count
-            or self.tile not in (None, found, idx2crd(found, tiles))
+            not isinstance(number, int)
+            or not 0 <= number < count
+            or self.tile not in (None, number, idx2crd(number, tiles))
         ):
             raise DrawError(f"tile={written(self.tile)}: there are {count} tiles of shape {written(tiles)}, from 0 on")
-        return found
+        return number
 
     def _owners(self, layout: AnyLayout) -> Owners:
         if self.threads is None:
@@ -94,6 +94,7 @@ class Tiles:
             raise DrawError(f"threads={threads}: it is a layout of (thread, value)")
         places = extents(zipped_divide(Layout(layout.shape), self.tiler))[0]
         owners = owners_of(threads)
+        # Threads own indices within a tile; the coverage of the tile is not asked for.
         if outside := [at for at in owners if not isinstance(at, int) or not 0 <= at < places]:
             raise DrawError(f"threads={threads}: it reaches {written(outside[0])}, a tile has {places} elements")
         if self.thread is not None and not 0 <= self.thread < extents(threads)[0]:
@@ -109,59 +110,63 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[Place]:
     """
     if layout.size > LARGEST_TILED:
         raise DrawError(f"tiles of {layout}: {layout.size} coordinates; pictures of tiles go up to {LARGEST_TILED}")
+    # Mode 0 of the divided index layout runs within a tile, mode 1 over the tiles.
     divided = zipped_divide(Layout(layout.shape), tiler)
     within, tiles = extents(divided)
-    found = [(0, 0)] * layout.size
-    for place, row in enumerate(offset_rows(divided, range(within), range(tiles))):
+    numbers = [(0, 0)] * layout.size
+    for position, row in enumerate(offset_rows(divided, range(within), range(tiles))):
         for tile, index in enumerate(row):
             if isinstance(index, int):
-                found[index] = (tile, place)
-    return found
+                numbers[index] = (tile, position)
+    return numbers
 
 
-def _tiled(part: Part, tiles: Sequence[Place], count: int, look: Look) -> Grid:
+def _tiled(panel: Panel, tiles: Sequence[Place], count: int, look: Look) -> Grid:
     color, label = look.colored_by("tile", "place", "none"), look.labelled_by(*LABELS, "tile", "place")
     own = label in ("tile", "place")
-    plain = layout_grid(part, Look("none", "none" if own else label, look.style))
-    here = _places(part, tiles, look)
-    labels = tuple(ELLIPSIS if found is None else str(found[label == "place"]) for found in here)
+    plain = layout_grid(panel, Look("none", "none" if own else label, look.style))
+    here = _places(panel, tiles, look)
+    labels = tuple(ELLIPSIS if number is None else str(number[label == "place"]) for number in here)
 
-    def paint(found: Place | None) -> str:
-        if found is None or color == "none":
-            return palette.GAP if found is None else palette.PLAIN
-        return look.hue(found[color == "place"], count) if isinstance(color, str) else paint_from(color(found, None))
+    def paint(number: Place | None) -> str:
+        if number is None or color == "none":
+            return palette.GAP if number is None else palette.PLAIN
+        return look.hue(number[color == "place"], count) if isinstance(color, str) else paint_from(color(number, None))
 
     return replace(
         plain,
         labels=labels if own else plain.labels,
         paints=tuple(map(paint, here)),
         hints=tuple(
-            hint if found is None else f"{hint}, tile {found[0]}" for hint, found in zip(plain.hints, here, strict=True)
+            hint if number is None else f"{hint}, tile {number[0]}"
+            for hint, number in zip(plain.hints, here, strict=True)
         ),
-        groups=tuple(-1 if found is None else found[0] for found in here),
+        groups=tuple(-1 if number is None else number[0] for number in here),
     )
 
 
-def _places(part: Part, tiles: Sequence[Place], look: Look) -> list[Place | None]:
-    table = table_of(part, look.style.limit)
+def _places(panel: Panel, tiles: Sequence[Place], look: Look) -> list[Place | None]:
+    table = table_of(panel, look.style.limit)
     return [None if at is None else tiles[table.index(*at[:2])] for at in table.cells]
 
 
-def _one_tile(part: Part, tiles: Sequence[Place], chosen: int, owners: Owners, thread: int | None, look: Look) -> Grid:
+def _one_tile(
+    panel: Panel, tiles: Sequence[Place], chosen: int, owners: Owners, thread: int | None, look: Look
+) -> Grid:
     """One tile in the whole: a frame round it, colours in it, a frame round what `thread` has."""
     color, label = look.colored_by("thread", "value", "none"), look.labelled_by(*LABELS, "thread,value")
-    told = label == "thread,value"
-    plain = layout_grid(part, Look("none", None if told else label, look.style))
+    shows_owner = label == "thread,value"
+    plain = layout_grid(panel, Look("none", None if shows_owner else label, look.style))
     labels, paints, hints, marked = list(plain.labels), list(plain.paints), list(plain.hints), set()
-    here = _places(part, tiles, look)
-    for cell, found in enumerate(here):
-        if found is None or found[0] != chosen:
+    here = _places(panel, tiles, look)
+    for cell, number in enumerate(here):
+        if number is None or number[0] != chosen:
             continue
-        mine = owners.get(found[1], ())
+        mine = owners.get(number[1], ())
         paints[cell] = palette.HOLE if owners else look.hue(0)
         if mine:
             owner = f"T{number_set(o[0] for o in mine)}\nV{number_set(o[1] for o in mine)}"
-            labels[cell] = owner if told else labels[cell]
+            labels[cell] = owner if shows_owner else labels[cell]
             hints[cell] = f"{hints[cell]}: {owner.replace(chr(10), ' ')}"
             if not isinstance(color, str):
                 paints[cell] = paint_from(color(mine[0], None))
@@ -174,6 +179,6 @@ def _one_tile(part: Part, tiles: Sequence[Place], chosen: int, owners: Owners, t
         labels=tuple(labels),
         paints=tuple(paints),
         hints=tuple(hints),
-        groups=tuple(int(found is not None and found[0] == chosen) for found in here),
+        groups=tuple(int(number is not None and number[0] == chosen) for number in here),
         marked=plain.marked | marked,
     )
