@@ -88,9 +88,9 @@ class _Printer:
         for box in sheet.boxes:
             yield from self._box(box)
         for sample in sheet.samples:
-            outline = f"M{sample.x} {sample.y}h{sample.width}v{sample.height}h-{sample.width}z"
+            path = f"M{sample.x} {sample.y}h{sample.width}v{sample.height}h-{sample.width}z"
             line = self.strokes["rule", 0].removeprefix('class="f" ')
-            yield f'<path class="f {sample.paint}" fill="{palette.css(sample.paint, self.theme)}" {line} d="{outline}"/>'
+            yield f'<path class="f {sample.paint}" fill="{palette.css(sample.paint, self.theme)}" {line} d="{path}"/>'
         yield from map(self._texts, sheet.texts)
         yield "</svg>\n"
 
