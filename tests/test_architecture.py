@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "cutepy.ops": ("cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.gpu"),
     "cutepy.draw": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
     "cutepy.explore": ("cutepy.errors", "cutepy.layout", "cutepy.draw"),
-    "cutepy.mesh": ("cutepy.errors", "cutepy.layout"),
+    "cutepy.mesh": ("cutepy.errors", "cutepy.layout", "cutepy.draw"),
     "cutepy.gpu": (
         "cutepy.errors",
         "cutepy.layout",

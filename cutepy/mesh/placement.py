@@ -83,14 +83,14 @@ class Placement:
 
     def __post_init__(self) -> None:
         call = f"Placement({self.shape}, {self.mesh})"
-        _check_extents(call, self.shape, self.mesh)
+        whole_extents(call, (*self.shape, *self.mesh))
         if len(self.dims) != len(self.shape):
             raise LayoutError(f"{call}: {len(self.dims)} layouts for {len(self.shape)} dimensions; give one for each")
         for j, layout in enumerate(self.dims):
             if len(layout) != 2 or _flat(layout[0].shape) != self.mesh:
                 raise LayoutError(
                     f"{call}: the layout {layout} of dimension {j} has no mode {self.mesh} for the devices; "
-                    f"write it as ({_text(self.mesh)}, local):(strides of the devices, strides of local memory)"
+                    f"write it as ({extents_text(self.mesh)}, local):(strides of the devices, strides of local memory)"
                 )
             if any(stride < 0 for stride in (*_flat(layout[0].stride), *_flat(layout[1].stride))):
                 raise LayoutError(f"{call}: the layout {layout} of dimension {j} has a stride below 0")
@@ -122,9 +122,8 @@ class Placement:
         Raises LayoutError where a piece that was cut short would have to be cut in other pieces than the whole ones,
         with an element that shows it.
         """
-        shape, mesh = tuple(shape), tuple(mesh)
-        call = f"Placement.split({shape}, {mesh}, {[list(a) for a in axes]})"
-        _check_extents(call, shape, mesh)
+        call = f"Placement.split({tuple(shape)}, {tuple(mesh)}, {[list(a) for a in axes]})"
+        shape, mesh = whole_extents(call, shape), whole_extents(call, mesh)
         if len(axes) != len(shape):
             raise LayoutError(f"{call}: axes for {len(axes)} dimensions, the array has {len(shape)}")
         for axis in (a for along in axes for a in along):
@@ -151,16 +150,16 @@ class Placement:
 
         Raises LayoutError for a mode that crosses from one dimension into the next, or leaves the array.
         """
-        shape = tuple(shape)
-        call = f"Placement.of_layout({layout}, {shape})"
+        call = f"Placement.of_layout({layout}, {tuple(shape)})"
+        shape = whole_extents(call, shape)
         if len(layout) != 2:
             raise LayoutError(f"{call}: it needs two modes, (device, local coordinate)")
         mesh = _flat(layout[0].shape)
         starts = [prod(shape[:j]) for j in range(len(shape) + 1)]
         devices = [[0] * len(mesh) for _ in shape]
         local: list[list[Mode]] = [[] for _ in shape]
-        modes = [(n, s, axis) for axis, (n, s) in enumerate(_modes(layout[0]))]
-        for extent, stride, axis in [*modes, *((n, s, -1) for n, s in _modes(layout[1]))]:
+        modes = [(n, s, axis) for axis, (n, s) in enumerate(modes_of(layout[0]))]
+        for extent, stride, axis in [*modes, *((n, s, -1) for n, s in modes_of(layout[1]))]:
             if stride == 0 or extent == 1:
                 continue
             fits = [j for j in range(len(shape)) if stride % starts[j] == 0 and stride < starts[j + 1]]
@@ -176,7 +175,7 @@ class Placement:
                 local[j].append((extent, stride // starts[j]))
             else:
                 devices[j][axis] = stride // starts[j]
-        dims = [_layout(mesh, devices[j], local[j]) for j in range(len(shape))]
+        dims = [placement_layout(mesh, devices[j], local[j]) for j in range(len(shape))]
         return cls(shape, mesh, tuple(dims))
 
     @cached_property
@@ -184,8 +183,8 @@ class Placement:
         return tuple(
             _Dimension(
                 extent,
-                tuple(0 if n == 1 else s for n, s in _modes(layout[0])),
-                tuple((n, s) for n, s in _modes(layout[1]) if n > 1),
+                tuple(0 if n == 1 else s for n, s in modes_of(layout[0])),
+                tuple((n, s) for n, s in modes_of(layout[1]) if n > 1),
             )
             for extent, layout in zip(self.shape, self.dims, strict=True)
         )
@@ -232,7 +231,7 @@ class Placement:
     def __str__(self) -> str:
         dims = ", ".join(str(layout) for layout in self.dims)
         parts = "".join(f", {how.value} along axis {axis}" for axis, how in self.partial)
-        return f"{_text(self.shape)} over {_text(self.mesh)}: {dims}{parts}"
+        return f"{extents_text(self.shape)} over {extents_text(self.mesh)}: {dims}{parts}"
 
     def device(self, index: int | Sequence[int]) -> tuple[int, ...]:
         """A device's coordinate in the mesh; devices are numbered with the last axis fastest, as ranks are.
@@ -240,17 +239,29 @@ class Placement:
         >>> Placement.split((4,), (2, 3), [[0]]).device(4)
         (1, 1)
         """
-        if isinstance(index, int):
+        if not isinstance(index, Sequence):
+            index = int(index)
             if not 0 <= index < self.devices:
-                raise LayoutError(f"device {index} of a mesh {_text(self.mesh)}, which has {self.devices}")
+                raise LayoutError(f"device {index} of a mesh {extents_text(self.mesh)}, which has {self.devices}")
             at = []
             for extent in reversed(self.mesh):
                 index, digit = divmod(index, extent)
                 at.append(digit)
             return tuple(reversed(at))
         if len(index) != len(self.mesh) or not all(0 <= d < n for d, n in zip(index, self.mesh, strict=True)):
-            raise LayoutError(f"device {tuple(index)} of a mesh {_text(self.mesh)}")
+            raise LayoutError(f"device {tuple(index)} of a mesh {extents_text(self.mesh)}")
         return tuple(index)
+
+    def rank(self, device: Sequence[int]) -> int:
+        """The number of a device: the last axis of the mesh is the fastest.
+
+        >>> Placement.split((4,), (2, 3), [[0]]).rank((1, 1))
+        4
+        """
+        number = 0
+        for digit, extent in zip(self.device(device), self.mesh, strict=True):
+            number = number * extent + digit
+        return number
 
     def holders(self, element: Sequence[int]) -> tuple[Holders, ...]:
         """The devices that hold an element, in time that grows with the layouts, not with the mesh.
@@ -370,6 +381,8 @@ class Cut:
         size, devices = self.local.size, self.mesh[axis]
         if devices == 1:
             return self
+        if pieces < 1:
+            raise LayoutError(f"{call}: cut into {pieces} pieces along axis {axis}; give a number from 1 on")
         first = not any(self.strides)
         pieces = -(-size // -(-size // pieces))  # those that are not empty
         if pieces == size:
@@ -402,12 +415,12 @@ class Cut:
         except LayoutError as error:
             raise LayoutError(f"{call}: what a device has along axis {axis} is no layout: {error}") from None
         step = int(self.local(chunk))
-        for device in () if first else range(2, devices):
-            if int(self.local(device * chunk)) != device * step:
-                raise LayoutError(
-                    f"{call}: along axis {axis} device 1 begins at index {step} and device {device} at index "
-                    f"{int(self.local(device * chunk))}: no stride leads to both; cut along one axis alone"
-                )
+        device = None if first else _off_stride(self.local, chunk, devices)
+        if device is not None:
+            raise LayoutError(
+                f"{call}: along axis {axis} device 1 begins at index {step} and device {device} at index "
+                f"{int(self.local(device * chunk))}: no stride leads to both; cut along one axis alone"
+            )
         return Cut(self.extent, self.mesh, self._with(axis, step), coalesce(local), short)
 
     def _with(self, axis: int, stride: int) -> tuple[int, ...]:
@@ -416,7 +429,7 @@ class Cut:
     @property
     def layout(self) -> Layout:
         """The layout (device, local index) -> index of the dimension."""
-        return _layout(self.mesh, self.strides, _modes(self.local))
+        return placement_layout(self.mesh, self.strides, modes_of(self.local))
 
 
 #: What one axis of the mesh does: the dimension that it cuts and the pieces that are cut first, a reduction, or
@@ -426,7 +439,7 @@ Kind = tuple[int, int] | Partial | None
 
 def placed(shape: tuple[int, ...], mesh: tuple[int, ...], kinds: Sequence[Kind], call: str) -> Placement:
     """The placement whose axes do what `kinds` say, one after another, each to what the axes before have left."""
-    _check_extents(call, shape, mesh)
+    shape, mesh = whole_extents(call, shape), whole_extents(call, mesh)
     cuts = [Cut.whole(extent, mesh) for extent in shape]
     for axis, kind in enumerate(kinds):
         if isinstance(kind, tuple):
@@ -436,9 +449,31 @@ def placed(shape: tuple[int, ...], mesh: tuple[int, ...], kinds: Sequence[Kind],
     return Placement(shape, mesh, tuple(cut.layout for cut in cuts), partial)
 
 
-def _check_extents(call: str, shape: tuple[int, ...], mesh: tuple[int, ...]) -> None:
-    if not all(isinstance(n, int) and n >= 1 for n in (*shape, *mesh)):
-        raise LayoutError(f"{call}: extents of the array and the mesh are whole numbers of at least 1")
+def whole_extents(call: str, extents: Sequence[int]) -> tuple[int, ...]:
+    """Extents as ints, NumPy's too.
+
+    Raises LayoutError for an extent that is no whole number from 1 on.
+    """
+    whole = tuple(n.__index__() if hasattr(n, "__index__") and not isinstance(n, bool) else 0 for n in extents)
+    for given, n in zip(extents, whole, strict=True):
+        if n < 1:
+            raise LayoutError(f"{call}: the extent {given!r}; extents of arrays and meshes are whole numbers from 1 on")
+    return whole
+
+
+def _off_stride(local: Layout, chunk: int, devices: int) -> int | None:
+    """The first device whose chunk of `local` does not begin where device 1's stride says, None where there is none.
+
+    The begins are a composition: where that is one mode, no device is looked at.
+    """
+    try:
+        begins = coalesce(composition(local, Layout(devices, chunk)))
+    except LayoutError:
+        begins = None
+    if begins is not None and len(_flat(begins.shape)) == 1:
+        return None
+    step = int(local(chunk))
+    return next((k for k in range(2, devices) if int(local(k * chunk)) != k * step), None)
 
 
 def _only(chosen: tuple[dict[int, int], ...], axis: int) -> int | None:
@@ -449,7 +484,7 @@ def _flat(value: IntTuple) -> tuple[int, ...]:
     return tuple(x for part in value for x in _flat(part)) if isinstance(value, tuple) else (int(value),)
 
 
-def _modes(layout: Layout) -> list[Mode]:
+def modes_of(layout: Layout) -> list[Mode]:
     return list(zip(_flat(layout.shape), _flat(layout.stride), strict=True))
 
 
@@ -457,12 +492,12 @@ def _scaled(stride: IntTuple, by: int) -> IntTuple:
     return tuple(_scaled(s, by) for s in stride) if isinstance(stride, tuple) else int(stride) * by
 
 
-def _layout(mesh: tuple[int, ...], strides: Sequence[int], local: Sequence[Mode]) -> Layout:
+def placement_layout(mesh: tuple[int, ...], strides: Sequence[int], local: Sequence[Mode]) -> Layout:
     modes = [mode for mode in local if mode[0] > 1] or [(1, 0)]
     shape = tuple(n for n, _ in modes) if len(modes) > 1 else modes[0][0]
     steps = tuple(s for _, s in modes) if len(modes) > 1 else modes[0][1]
     return Layout((mesh, shape), (tuple(strides), steps))
 
 
-def _text(extents: Sequence[int]) -> str:
+def extents_text(extents: Sequence[int]) -> str:
     return "x".join(map(str, extents))

@@ -1,51 +1,62 @@
 """From one placement to another: the collectives that do it with the least traffic, and a proof that none costs less.
 
-A state says of each dimension along which axes it is cut, the outermost first. A step moves one axis (a permutation
-two): every other axis keeps its stride in every dimension. Then each group of devices along the axis holds the same
-elements before and after: those whose index has the group's digits along the other axes. So the group can do the step
-by itself, by one collective.
+A state says of each dimension which digits of its index belong to which axis of the mesh. A step moves one axis (a
+permutation two): every other axis keeps its digit. Then each group of devices along the axis holds the same elements
+before and after: those whose index has the group's digits along the other axes. So the group can do the step by
+itself, by one collective. A digit that an axis leaves stays where it is, in local memory, so between steps a device may
+hold an index here and there: that is how a network is asked first, for as little as can be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import combinations, permutations, product
-from math import prod
+from itertools import combinations, pairwise
+from math import isfinite, lcm, prod
 
 from ..errors import LayoutError
-from ..layout import Layout, coalesce
-from .placement import Partial, Placement
+from .digits import Digits, all_elements, equal_digits, paired_digits
+from .placement import Partial, Placement, extents_text
+from .transfers import Message, reduction_messages, transfers
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """For each dimension the axes of the mesh that cut it, the outermost first; the axes along which parts are held."""
+class PlanState:
+    """The digits of each dimension's index, and the axes along which parts are held."""
 
-    axes: tuple[tuple[int, ...], ...]
+    dims: tuple[Digits, ...]
     partial: tuple[tuple[int, Partial], ...] = ()
 
     def __str__(self) -> str:
-        return str([list(along) for along in self.axes]) + "".join(f" {how.value} {axis}" for axis, how in self.partial)
+        cuts = ", ".join(f"[{d}]" for d in self.dims)
+        return cuts + "".join(f" {how.value} {axis}" for axis, how in self.partial)
 
-    def without(self, axis: int) -> State:
-        """The axis does nothing."""
-        axes = tuple(tuple(a for a in along if a != axis) for along in self.axes)
-        return State(axes, tuple(part for part in self.partial if part[0] != axis))
+    @property
+    def cutting(self) -> set[int]:
+        """The axes that cut a dimension."""
+        return set().union(*(d.axes for d in self.dims))
 
-    def placed(self, axis: int) -> Iterator[State]:
-        """The axis, which does nothing so far, cuts some dimension, outside or inside of the axes that cut it."""
-        for j, along in enumerate(self.axes):
-            for k in range(len(along) + 1):
-                cut = (*along[:k], axis, *along[k:])
-                yield State((*self.axes[:j], cut, *self.axes[j + 1 :]), self.partial)
+    def without(self, axis: int) -> PlanState:
+        """The axis does nothing: along it devices hold the same."""
+        dims = tuple(d.without(axis) if axis in d.axes else d for d in self.dims)
+        return PlanState(dims, tuple(part for part in self.partial if part[0] != axis))
 
-    def exchanged(self, a: int, b: int) -> State:
+    def cut_along(self, axis: int, devices: int, strides: Sequence[set[int]]) -> Iterator[PlanState]:
+        """The axis, which does nothing so far, cuts a local digit of some dimension."""
+        for j, dim in enumerate(self.dims):
+            for cut in dim.cut(axis, devices, strides[j]):
+                yield PlanState((*self.dims[:j], cut, *self.dims[j + 1 :]), self.partial)
+
+    def exchanged(self, a: int, b: int) -> PlanState:
         """Two axes change places."""
-        names = {a: b, b: a}
-        return State(tuple(tuple(names.get(axis, axis) for axis in along) for along in self.axes), self.partial)
+        return PlanState(tuple(d.renamed({a: b, b: a}) for d in self.dims), self.partial)
+
+    def placement(self, shape: tuple[int, ...], mesh: tuple[int, ...]) -> Placement:
+        """The placement with these digits."""
+        return Placement(shape, mesh, tuple(d.layout(mesh) for d in self.dims), self.partial)
 
 
 class Collective(Enum):
@@ -60,64 +71,71 @@ class Collective(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One collective along one axis of the mesh (a permutation: two), and the elements that all devices receive in
-    it."""
+class CollectiveStep:
+    """One collective along one axis of the mesh (a permutation: two, the slower link first) between two placements.
+
+    `received` counts the elements that all devices together receive in it.
+    """
 
     collective: Collective
     axes: tuple[int, ...]
     received: int
+    before: Placement
     after: Placement
 
     def __str__(self) -> str:
         along = " and ".join(map(str, self.axes))
         return f"{self.collective.value} along axis {along}: {self.received} elements"
 
+    def messages(self) -> Iterator[Message]:
+        """Who sends what to whom: (sender, receiver, the indices along each dimension), `received` elements in all.
+
+        Reductions are told as direct messages: each device sends what others reduce, and an all-reduce hands the
+        results out. A ring sends as much, from neighbour to neighbour. The iterator lists devices.
+        """
+        if self.collective in (Collective.REDUCE_SCATTER, Collective.ALL_REDUCE):
+            return reduction_messages(self.before, self.after, self.axes[0])
+        return transfers(replace(self.before, partial=()), replace(self.after, partial=()))
+
 
 @dataclass(frozen=True)
-class Certificate:
-    """For every state the least cost from there to the goal. It is checked edge by edge, without a search.
+class PlanCertificate:
+    """The least cost from the start to each state that costs less than the plan: checked without a search.
 
-    The numbers prove the plan: no step makes the cost that is left fall by more than the step costs, so any sequence of
-    steps from the start to the goal costs at least the start's number; the plan costs just that.
+    With the numbers bounded by the plan's cost, the start's is 0, the goal's is the plan's, and no step makes them rise
+    by more than it costs. So any sequence of steps from the start to the goal costs at least the plan's cost.
     """
 
-    space: _Space
-    start: State
-    goal: State
-    costs: Mapping[State, float]
-    path: tuple[State, ...]
+    space: _StateSpace
+    start: PlanState
+    goal: PlanState
+    costs: Mapping[PlanState, int]
+    path: tuple[PlanState, ...]
 
     def check(self) -> None:
         """Raise LayoutError unless the numbers prove that no plan costs less."""
-        call = "Certificate.check()"
-        if self.costs.get(self.goal) != 0:
-            raise LayoutError(f"{call}: the goal's cost is {self.costs.get(self.goal)}, not 0")
+        call = "PlanCertificate.check()"
         if not self.path or self.path[0] != self.start or self.path[-1] != self.goal:
             raise LayoutError(f"{call}: the plan does not lead from the start to the goal")
-        total = 0.0
-        for before, after in zip(self.path, self.path[1:], strict=False):
+        total = 0
+        for before, after in pairwise(self.path):
             costs = [step.cost for step in self.space.steps(before) if step.state == after]
             if not costs:
                 raise LayoutError(f"{call}: no step leads from {before} to {after}")
             total += min(costs)
-        if total != self.costs.get(self.start):
-            raise LayoutError(f"{call}: the plan costs {total:g}, the certificate says {self.costs.get(self.start)}")
-        todo, seen = [self.start], {self.start}
-        while todo:
-            state = todo.pop()
-            for step in self.space.steps(state):
-                if self.costs.get(state, float("inf")) > step.cost + self.costs.get(step.state, float("inf")):
+        for state, told in ((self.start, 0), (self.goal, total)):
+            if min(self.costs.get(state, total), total) != told:
+                raise LayoutError(f"{call}: the plan has cost {told} at {state}, the certificate {self.costs[state]}")
+        for state, cost in self.costs.items():
+            for step in self.space.steps(state) if cost < total else ():
+                if min(self.costs.get(step.state, total), total) > cost + step.cost:
                     raise LayoutError(
-                        f"{call}: from {state} to {step.state} costs {step.cost:g}, less than the difference"
+                        f"{call}: from {state} to {step.state} costs {step.cost}, less than the difference"
                     )
-                if step.state not in seen:
-                    seen.add(step.state)
-                    todo.append(step.state)
 
 
 @dataclass(frozen=True)
-class Plan:
+class RedistributionPlan:
     """The steps from one placement to another, with the traffic along each axis and the proof that it is the least.
 
     >>> rows, columns = (Placement.split((8, 8), (4,), axes) for axes in ([[0], []], [[], [0]]))
@@ -128,278 +146,312 @@ class Plan:
 
     old: Placement
     new: Placement
-    steps: tuple[Step, ...]
-    certificate: Certificate
+    steps: tuple[CollectiveStep, ...]
+    certificate: PlanCertificate
 
     @property
     def received(self) -> tuple[int, ...]:
-        """For each axis of the mesh how many elements all devices together receive along it."""
+        """For each axis of the mesh how many elements all devices together receive along it.
+
+        A permutation of two axes counts along the slower one.
+        """
         along = [0] * len(self.old.mesh)
         for step in self.steps:
             along[step.axes[0]] += step.received
         return tuple(along)
 
     def bytes(self, element_bytes: int) -> tuple[int, ...]:
-        """For each axis of the mesh the bytes that all devices together receive along it."""
+        """For each axis of the mesh how many bytes all devices together receive along it."""
         return tuple(count * element_bytes for count in self.received)
 
-    def __str__(self) -> str:
-        dims = [", ".join(str(layout) for layout in placement.dims) for placement in (self.old, self.new)]
-        what = "x".join(map(str, self.old.shape)) + " over " + "x".join(map(str, self.old.mesh))
-        return "\n".join(
-            [f"{what}: {dims[0]} -> {dims[1]}", *(f"  {step}" for step in self.steps or ("nothing to do",))]
+    def link_bytes(self, element_bytes: int) -> dict[tuple[int, ...], tuple[int, int]]:
+        """For each link of a hierarchical mesh the bytes that leave and that enter by it.
+
+        The mesh is a tree, its first axis the outermost: a link of level k joins the unit (d0, ..., dk) to the other
+        units of (d0, ..., dk-1). A message takes the links of the level at which the coordinates of its two devices
+        first differ. On a mesh of (machines, GPUs) `(m,)` is the network card of machine m, `(m, g)` the port of its
+        GPU g to the others in the machine. Links without traffic are left out. The call lists devices.
+
+        >>> inner, outer = (Placement.split((8, 8), (2, 2), axes) for axes in ([[0, 1], []], [[0], [1]]))
+        >>> redistribution(inner, outer).link_bytes(4)[1, 0]
+        (32, 32)
+        """
+        links: dict[tuple[int, ...], list[int]] = {}
+        for step in self.steps:
+            for sender, receiver, indices in step.messages():
+                level = next(k for k, (a, b) in enumerate(zip(sender, receiver, strict=True)) if a != b)
+                sent = prod(map(len, indices)) * element_bytes
+                links.setdefault(sender[: level + 1], [0, 0])[0] += sent
+                links.setdefault(receiver[: level + 1], [0, 0])[1] += sent
+        return {unit: (out, into) for unit, (out, into) in sorted(links.items())}
+
+    def explain(self) -> str:
+        """The steps, why each needs what it sends, an example of each, and what the plan was compared with.
+
+        >>> rows, columns = (Placement.split((8, 8), (4,), axes) for axes in ([[0], []], [[], [0]]))
+        >>> print(redistribution(rows, columns).explain())
+        8x8 over 4: ((4),2):((2),1), ((4),8):((0),1) -> ((4),8):((0),1), ((4),2):((2),1)
+          1. all-to-all along axis 0: 48 elements
+             the axis cut dimension 0 with stride 2 and cuts dimension 1 with stride 2
+             (1) sends (0) 4 elements, the first of them (2, 0)
+          No other sequence of steps receives less. Looked at: all steps from 1 states reached for less than 48.
+          Gathering all copies first would receive 192 elements.
+        """
+        lines = [str(self).split("\n", 1)[0]]
+        for number, step in enumerate(self.steps, 1):
+            lines.append(f"  {number}. {step}\n     {_move(step)}")
+            first = next(step.messages(), None)
+            if first is not None:
+                sender, receiver, indices = first
+                lines.append(
+                    f"     {_point(sender)} sends {_point(receiver)} {prod(map(len, indices))} elements, the first of "
+                    f"them {tuple(along[0] for along in indices)}"
+                )
+        if not self.steps:
+            return "\n".join([*lines, "  nothing to do: each device holds what it must have"])
+        proof = self.certificate
+        total = proof.costs[proof.goal]
+        unit = "receives" if proof.space.scale == 1 and set(proof.space.weights) == {1} else "costs"
+        cheaper = sum(cost < total for cost in proof.costs.values())
+        lines.append(
+            f"  No other sequence of steps {unit} less. Looked at: all steps from {cheaper} states reached for less "
+            f"than {Fraction(total, proof.space.scale)}."
         )
+        if not self.old.partial:
+            everything = self.old.devices * prod(self.old.shape) - all_elements(self.old.mesh, proof.start.dims)
+            lines.append(f"  Gathering all copies first would receive {everything} elements.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        what = f"{extents_text(self.old.shape)} over {extents_text(self.old.mesh)}"
+        dims = (str(placement).partition(": ")[2] for placement in (self.old, self.new))
+        return "\n".join([f"{what}: {' -> '.join(dims)}", *(f"  {step}" for step in self.steps or ("nothing to do",))])
+
+
+def _point(device: Sequence[int]) -> str:
+    return f"({', '.join(map(str, device))})"
+
+
+def _move(step: CollectiveStep) -> str:
+    """What the axes of a step did before and do after it."""
+
+    def role(placement: Placement, axis: int) -> str:
+        for j in range(len(placement.shape)):
+            if stride := placement.strides(j)[axis]:
+                return f"cut dimension {j} with stride {stride}"
+        return next((f"held parts of a {how.value}" for at, how in placement.partial if at == axis), "copied")
+
+    if step.collective is Collective.PERMUTATION:
+        return f"axes {step.axes[0]} and {step.axes[1]} change places, each device sends all to one other"
+    now = role(step.after, step.axes[0])
+    now = {"cut": "cuts", "copied": "copies"}.get(now.split()[0], now.split()[0]) + now[len(now.split()[0]) :]
+    return f"the axis {role(step.before, step.axes[0])} and {now}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
+    """A step from an order of cuts to another, and its cost: elements received times the weight of the link."""
+
     collective: Collective
     axes: tuple[int, ...]
     received: int
-    cost: float
-    state: State
+    cost: int
+    state: PlanState
 
 
-class _Space:
-    """All states over one array and mesh, with the steps between them. A state whose cuts are no layout is none."""
+class _StateSpace:
+    """All states of one array over one mesh, with the steps between them.
 
-    def __init__(self, shape: tuple[int, ...], mesh: tuple[int, ...], weights: tuple[float, ...]) -> None:
-        self.shape, self.mesh, self.weights = shape, mesh, weights
-        self._placements: dict[State, Placement | None] = {}
-        self._steps: dict[State, list[_Edge]] = {}
+    An axis cuts what is left as a whole, or at a stride that it has at the start or at the goal. Costs are integers:
+    `weights` are the given ones times `scale`, the least number that makes all of them whole, for a float never decides
+    which plan is the least.
+    """
 
-    def placement(self, state: State) -> Placement | None:
-        """The placement of a state, None where the cuts are no layout."""
-        if state not in self._placements:
-            try:
-                self._placements[state] = Placement.split(self.shape, self.mesh, state.axes, state.partial)
-            except LayoutError:
-                self._placements[state] = None
-        return self._placements[state]
+    def __init__(self, mesh: tuple[int, ...], weights: Sequence[Fraction], ends: Sequence[PlanState]) -> None:
+        self.mesh = mesh
+        self.scale = lcm(*(weight.denominator for weight in weights))
+        self.weights = [int(weight * self.scale) for weight in weights]
+        self._strides = [
+            [
+                {d.position(axis)[1] for d in (end.dims[j] for end in ends) if axis in d.axes}
+                for j in range(len(ends[0].dims))
+            ]
+            for axis in range(len(mesh))
+        ]
+        self._steps: dict[PlanState, list[_Edge]] = {}
 
-    def steps(self, state: State) -> list[_Edge]:
+    def steps(self, state: PlanState) -> list[_Edge]:
         """The steps from a state."""
         if state not in self._steps:
             self._steps[state] = [*self._moves(state), *self._exchanges(state)]
         return self._steps[state]
 
-    def _moves(self, state: State) -> Iterator[_Edge]:
-        """One axis moves: to nothing, or to a dimension. Sums, once made, are not taken apart again."""
+    def _moves(self, state: PlanState) -> Iterator[_Edge]:
+        """One axis moves: to nothing, or to a digit. Sums, once made, are not taken apart again."""
         for axis, devices in enumerate(self.mesh):
             rest = state.without(axis)
-            for after in [rest, *rest.placed(axis)]:
-                if devices > 1 and after != state and self._keeps_others(state, after, axis):
+            for after in {rest, *rest.cut_along(axis, devices, self._strides[axis])} if devices > 1 else ():
+                if after != state:
                     collective = _collective(state, after, axis)
                     received = self._received(collective, state, after, axis)
-                    yield _Edge(collective, (axis,), received, received * self.weights[axis], after)
+                    if received is not None:
+                        yield _Edge(collective, (axis,), received, received * self.weights[axis], after)
 
-    def _exchanges(self, state: State) -> Iterator[_Edge]:
-        """Two axes of one extent change places: each device sends all that it has to one other."""
+    def _exchanges(self, state: PlanState) -> Iterator[_Edge]:
+        """Two axes change places: what a device has goes as a whole to one other device."""
         parts = {axis for axis, _ in state.partial}
+        total = all_elements(self.mesh, state.dims)
         for a, b in combinations([axis for axis, n in enumerate(self.mesh) if n > 1 and axis not in parts], 2):
-            after = state.exchanged(a, b)
-            before, made = self.placement(state), self.placement(after)
-            if self.mesh[a] == self.mesh[b] and after != state and before is not None and made is not None:
-                if self._exchanged(before, made, a, b):
-                    moved = sum(
-                        made.elements(at)
-                        for at in product(*(range(n) for n in self.mesh))
-                        if before.local_coordinates(at) != made.local_coordinates(at)
-                    )
-                    cost = moved * max(self.weights[a], self.weights[b])
-                    yield _Edge(Collective.PERMUTATION, (a, b), moved, cost, after)
+            after = state.exchanged(a, b) if self.mesh[a] == self.mesh[b] else state
+            kept = self._kept(state.dims, state.dims, a, b) if after != state else None
+            if kept is not None:
+                yield self._permutation(a, b, total - kept, after)
+        for j, dim in enumerate(state.dims):
+            for a, b, digits, kept in dim.reordered(self.mesh):
+                after = PlanState((*state.dims[:j], digits, *state.dims[j + 1 :]), state.partial)
+                if after != state:
+                    yield self._permutation(a, b, total - total // dim.extent * kept, after)
 
-    def _exchanged(self, before: Placement, after: Placement, a: int, b: int) -> bool:
-        """Whether the strides of two axes changed places in every dimension, and no other changed."""
-        swap = {a: b, b: a}
-        return all(
-            old[0][axis].stride == new[0][swap.get(axis, axis)].stride
-            for old, new in zip(before.dims, after.dims, strict=True)
-            for axis in range(len(self.mesh))
-        )
+    def _permutation(self, a: int, b: int, received: int, after: PlanState) -> _Edge:
+        slower = (a, b) if self.weights[a] >= self.weights[b] else (b, a)
+        return _Edge(Collective.PERMUTATION, slower, received, received * self.weights[slower[0]], after)
 
-    def _keeps_others(self, state: State, after: State, moving: int) -> bool:
-        before, made = self.placement(state), self.placement(after)
-        return (
-            before is not None
-            and made is not None
-            and all(
-                old[0][axis].stride == new[0][axis].stride
-                for old, new in zip(before.dims, made.dims, strict=True)
-                for axis in range(len(self.mesh))
-                if axis != moving
-            )
-        )
+    def _kept(self, before: tuple[Digits, ...], after: tuple[Digits, ...], first: int, second: int) -> int | None:
+        """How many elements, over all devices, have equal digits of `first` before and of `second` after.
 
-    def _received(self, collective: Collective, state: State, after: State, axis: int) -> int:
+        With one axis, before and after a step, these are the elements that stay. With two axes of one state they are
+        those of the devices whose two coordinates are equal, which an exchange leaves as they are.
+        """
+        cuts = [
+            next((j for j, d in enumerate(dims) if axis in d.axes), None)
+            for dims, axis in ((before, first), (after, second))
+        ]
+        free = prod(n for axis, n in enumerate(self.mesh) if not any(axis in d.axes for d in (*before, *after)))
+        extents = [d.extent for d in before]
+        i, j = cuts
+        if i is None or j is None:
+            # One of two axes copies: of the devices along it, one has each element's digit.
+            return all_elements(self.mesh, before) // self.mesh[first]
+        if i == j:
+            equal = equal_digits(extents[i], before[i].position(first), after[i].position(second))
+            return None if equal is None else free * equal * prod(extents) // extents[i]
+        pairs = paired_digits(before[i], after[j], first, second)
+        return free * pairs * prod(extents) // (extents[i] * extents[j])
+
+    def _received(self, collective: Collective, before: PlanState, after: PlanState, axis: int) -> int | None:
         """How many elements all devices receive, each exactly what it lacks; reductions as a ring does them."""
-        before, made = self.placement(state), self.placement(after)
-        assert before is not None and made is not None
-        devices = list(product(*(range(n) for n in self.mesh)))
-        others = self.mesh[axis] - 1
+        others, total = self.mesh[axis] - 1, all_elements(self.mesh, after.dims)
         match collective:
             case Collective.SLICE:
                 return 0
             case Collective.ALL_GATHER:
-                return sum(made.elements(at) - before.elements(at) for at in devices)
+                return total - all_elements(self.mesh, before.dims)
             case Collective.REDUCE_SCATTER:
-                return sum(others * made.elements(at) for at in devices)
+                return others * total
             case Collective.ALL_REDUCE:
-                return sum(2 * others * before.elements(at) for at in devices if at[axis] == 0)
+                # Each part of the result is reduced on its way past all devices, then goes round once more.
+                return 2 * others * total // self.mesh[axis]
             case _:
-                return sum(made.elements(at) - _common(before, made, at) for at in devices)
+                kept = self._kept(before.dims, after.dims, axis, axis)
+                return None if kept is None else total - kept
 
 
-def _collective(before: State, after: State, axis: int) -> Collective:
+def _collective(before: PlanState, after: PlanState, axis: int) -> Collective:
     """What the devices along an axis do where it moves."""
-    cuts_after = any(axis in along for along in after.axes)
+    cuts_after = axis in after.cutting
     if any(axis == part for part, _ in before.partial):
         return Collective.REDUCE_SCATTER if cuts_after else Collective.ALL_REDUCE
-    if not any(axis in along for along in before.axes):
+    if axis not in before.cutting:
         return Collective.SLICE
     return Collective.ALL_TO_ALL if cuts_after else Collective.ALL_GATHER
 
 
-def _common(a: Placement, b: Placement, device: tuple[int, ...]) -> int:
-    """How many elements a device holds in both placements."""
-    pairs = zip(a.local_coordinates(device), b.local_coordinates(device), strict=True)
-    return prod(len(set(x) & set(y)) for x, y in pairs)
-
-
-def redistribution(old: Placement, new: Placement, weights: Sequence[float] | None = None) -> Plan:
+def redistribution(old: Placement, new: Placement, *, weights: Sequence[float] | None = None) -> RedistributionPlan:
     """The collectives from one placement to another, with the least weighted traffic of all sequences of steps.
 
     `weights` is the cost of an element that is received along each axis of the mesh: a slow network's axis has a larger
     one than the links inside a machine; all 1 by default. Of equal costs the plan has the fewest steps.
 
-    Raises LayoutError for placements of two arrays or meshes, and for those that are no sequence of equal cuts.
+    Raises LayoutError for placements of two arrays or meshes, for weights that are no finite numbers from 0 on, and for
+    placements that are no sequence of equal cuts.
     """
+    _same_place("redistribution", old, new)
     call = f"redistribution({old} -> {new})"
-    if (old.shape, old.mesh) != (new.shape, new.mesh):
-        raise LayoutError(f"{call}: they place two arrays, or over two meshes; both must be the same")
-    weights = tuple(map(float, weights)) if weights is not None else (1.0,) * len(old.mesh)
-    if len(weights) != len(old.mesh) or min(weights, default=1) < 0:
-        raise LayoutError(f"{call}: weights {weights} for {len(old.mesh)} axes; give a number from 0 on for each")
+    given = tuple(weights) if weights is not None else (1,) * len(old.mesh)
+    if len(given) != len(old.mesh) or not all(isfinite(weight) and weight >= 0 for weight in given):
+        raise LayoutError(f"{call}: weights {given} for {len(old.mesh)} axes; give a number from 0 on for each")
     start, goal = _state(old), _state(new)
     if not set(goal.partial) <= set(start.partial):
         raise LayoutError(f"{call}: the new placement holds parts of a reduction that the old one does not")
-    space = _Space(old.shape, old.mesh, weights)
-    costs, following = _costs_to(space, start, goal)
-    if start not in costs:
+    space = _StateSpace(old.mesh, [Fraction(weight) for weight in given], (start, goal))
+    costs, steps = _search(space, start, goal)
+    if goal not in costs:
         raise LayoutError(f"{call}: no sequence of collectives, each along one axis, leads there")
-    path, steps = [start], []
-    while path[-1] != goal:
-        edge = following[path[-1]]
-        after = space.placement(edge.state)
-        assert after is not None
-        steps.append(Step(edge.collective, edge.axes, edge.received, after))
-        path.append(edge.state)
-    return Plan(old, new, tuple(steps), Certificate(space, start, goal, costs, tuple(path)))
+    path, edges = [goal], []
+    while path[-1] != start:
+        origin, edge = steps[path[-1]]
+        path.append(origin)
+        edges.append(edge)
+    path.reverse()
+    made, before = [], old
+    for edge in reversed(edges):
+        after = new if edge.state == goal else edge.state.placement(old.shape, old.mesh)
+        made.append(CollectiveStep(edge.collective, edge.axes, edge.received, before, after))
+        before = after
+    return RedistributionPlan(old, new, tuple(made), PlanCertificate(space, start, goal, costs, tuple(path)))
 
 
-def _state(placement: Placement) -> State:
-    """The cuts of a placement.
-
-    Raises LayoutError for one that is no sequence of cuts into equal pieces, with an element that shows it.
-    """
-    order = []
-    for j, layout in enumerate(placement.dims):
-        strides = placement.strides(j)
-        axes = [a for a, stride in enumerate(strides) if stride]
-        # The outermost axis has the longest stride, but where one device holds all of a piece.
-        likely = sorted(axes, key=strides.__getitem__, reverse=True)
-        for along in [tuple(likely), *permutations(axes)]:
-            try:
-                cut = Placement.split((placement.shape[j],), placement.mesh, [along])
-            except LayoutError:
-                continue
-            if _same(cut.dims[0], layout, placement.mesh):
-                order.append(along)
-                break
-        else:
-            index = int(layout[0](tuple(int(n > 1) for n in placement.mesh)))
+def _same_place(call: str, old: Placement, new: Placement) -> None:
+    """Raise LayoutError unless two placements are of one array over one mesh."""
+    for what, before, after in (("array", old.shape, new.shape), ("mesh", old.mesh, new.mesh)):
+        if before != after:
             raise LayoutError(
-                f"redistribution: {placement}: dimension {j} is not cut into pieces of one length, axis by axis: "
-                f"{layout}; "
-                f"index {index} begins a device's list otherwise than any such cut. `transfers` says who sends what"
+                f"{call}({old} -> {new}): the {what} is {extents_text(before)} before and {extents_text(after)} after; "
+                "both placements must be of one array over one mesh"
             )
-    return State(tuple(order), tuple(sorted(placement.partial, key=lambda part: part[0])))
 
 
-def _same(a: Layout, b: Layout, mesh: tuple[int, ...]) -> bool:
-    """Whether two layouts of one dimension give each device the same indices in the same order."""
-    strides = [a[0][k].stride == b[0][k].stride for k, n in enumerate(mesh) if n > 1]
-    return all(strides) and coalesce(a[1]) == coalesce(b[1])
+def _state(placement: Placement) -> PlanState:
+    """The digits of a placement.
+
+    Raises LayoutError, with an index, for one whose modes are no digits.
+    """
+    dims = []
+    for j, (extent, layout) in enumerate(zip(placement.shape, placement.dims, strict=True)):
+        try:
+            dims.append(Digits.of(extent, placement.mesh, layout))
+        except LayoutError as error:
+            raise LayoutError(
+                f"redistribution: {placement}: dimension {j}: {error}; `transfers` says who sends what"
+            ) from None
+    parts = [part for part in placement.partial if placement.mesh[part[0]] > 1]
+    return PlanState(tuple(dims), tuple(sorted(parts, key=lambda part: part[0])))
 
 
-def _costs_to(space: _Space, start: State, goal: State) -> tuple[dict[State, float], dict[State, _Edge]]:
-    """The least cost to the goal from each state that the start reaches, and the first step there (Dijkstra)."""
-    into: dict[State, list[tuple[State, _Edge]]] = {}
-    todo, seen = [start], {start}
-    while todo:
-        state = todo.pop()
-        for edge in space.steps(state):
-            into.setdefault(edge.state, []).append((state, edge))
-            if edge.state not in seen:
-                seen.add(edge.state)
-                todo.append(edge.state)
-    costs: dict[State, float] = {}
-    following: dict[State, _Edge] = {}
-    heap: list[tuple[float, int, int, State, _Edge | None]] = [(0.0, 0, 0, goal, None)]
+def _search(
+    space: _StateSpace, start: PlanState, goal: PlanState
+) -> tuple[dict[PlanState, int], dict[PlanState, tuple[PlanState, _Edge]]]:
+    """The least cost from the start to each state that costs no more than the goal, and the last step there (Dijkstra).
+
+    Of equal costs the fewest steps are taken, then the fewest gaps in what devices hold on the way.
+    """
+    costs: dict[PlanState, int] = {}
+    steps: dict[PlanState, tuple[PlanState, _Edge]] = {}
+    best: dict[PlanState, tuple[int, int, int]] = {start: (0, 0, 0)}
+    heap: list[tuple[int, int, int, int, PlanState]] = [(0, 0, 0, 0, start)]
     count = 0
     while heap:
-        cost, length, _, state, chosen = heappop(heap)
+        cost, length, gaps, _, state = heappop(heap)
         if state in costs:
             continue
         costs[state] = cost
-        if chosen is not None:
-            following[state] = chosen
-        for before, leads_here in into.get(state, ()):
-            if before not in costs:
+        if state == goal:
+            break
+        for edge in space.steps(state):
+            after = cost + edge.cost, length + 1, gaps + sum(d.gaps for d in edge.state.dims)
+            if edge.state not in costs and (edge.state not in best or after < best[edge.state]):
                 count += 1
-                heappush(heap, (leads_here.cost + cost, length + 1, count, before, leads_here))
-    return costs, following
-
-
-def transfers(
-    old: Placement, new: Placement
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[list[int], ...]]]:
-    """Who sends what to whom, if each device gets what it lacks straight from a holder: (sender, receiver, indices).
-
-    The indices are one list for each dimension; what is sent is their product. Of several holders the one is taken that
-    shares the receiver's coordinate along the axes that copy.
-
-    >>> halves, quarters = Placement.split((4,), (4, 1), [[0]]), Placement.split((4,), (4, 1), [[]])
-    >>> [(a[0], b[0], what) for a, b, what in transfers(halves, quarters)][:3]
-    [(1, 0, ([1],)), (2, 0, ([2],)), (3, 0, ([3],))]
-    """
-    if (old.shape, old.mesh) != (new.shape, new.mesh):
-        raise LayoutError(f"transfers({old}, {new}): they place two arrays, or over two meshes; both must be the same")
-    if old.partial or new.partial:
-        raise LayoutError(f"transfers({old}, {new}): parts of a reduction are no elements; redistribution plans them")
-    owners = [_owners(old, j) for j in range(len(old.shape))]
-    for receiver in product(*(range(n) for n in new.mesh)):
-        groups = []
-        for table, indices in zip(owners, new.local_coordinates(receiver), strict=True):
-            split: dict[tuple[tuple[int, int], ...], list[int]] = {}
-            for x in indices:
-                split.setdefault(table[x], []).append(x)
-            groups.append(list(split.items()))
-        for chosen in product(*groups):
-            digits = dict(pair for held, _ in chosen for pair in held)
-            sender = tuple(digits.get(axis, at) for axis, at in enumerate(receiver))
-            if sender != receiver:
-                yield sender, receiver, tuple(indices for _, indices in chosen)
-
-
-def _owners(placement: Placement, dim: int) -> list[tuple[tuple[int, int], ...]]:
-    """For each index along a dimension the coordinates, along the axes that cut it, of the first device that holds
-    it."""
-    point = [0] * len(placement.shape)
-    found = []
-    for x in range(placement.shape[dim]):
-        point[dim] = x
-        first = placement.holders(point)[0].coordinate
-        cutting = [axis for axis in range(len(placement.mesh)) if placement.dims[dim][0][axis].stride]
-        found.append(tuple((axis, first[axis] or 0) for axis in cutting if placement.mesh[axis] > 1))
-    return found
+                best[edge.state] = after
+                steps[edge.state] = state, edge
+                heappush(heap, (*after, count, edge.state))
+    return costs, steps

@@ -1,29 +1,22 @@
 """Plans judged without the planner: what arrives where, what moves, and the least that any sequence of steps moves."""
 
 import random
-from functools import cache
-from itertools import product
+from collections.abc import Iterator
+from functools import cache, reduce
+from heapq import heappop, heappush
+from itertools import permutations, product
 from math import prod
+from operator import or_
 
 from placements import all_devices, chunks
 
 from cutepy import LayoutError
 from cutepy.mesh import Collective, Partial, Placement, redistribution
 
-#: For each dimension the axes that cut it, and the axes along which sums are held.
-Cuts = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
-
-
-def held_by(shape, mesh, cuts: Cuts) -> dict[tuple[int, ...], list[list[int]]]:
-    """What each device has: each dimension's list, cut by its axes one after another."""
-    held = {}
-    for device in all_devices(mesh):
-        left = [list(range(n)) for n in shape]
-        for dim, axes in enumerate(cuts[0]):
-            for axis in axes:
-                left[dim] = chunks(left[dim], mesh[axis])[device[axis]]
-        held[device] = left
-    return held
+#: For each device and dimension the indices that it has, as the bits of a number; the axes along which sums are held.
+Masks = tuple[tuple[tuple[int, ...], ...], frozenset[int]]
+#: More states than this are not searched through: the case is not judged.
+MOST_STATES = 6000
 
 
 def random_pair(
@@ -92,65 +85,127 @@ def follow(old: Placement, plan_steps, shape, mesh) -> tuple[dict, int]:
     return state, moved
 
 
-def exhaustive(shape, mesh, start: Cuts, goal: Cuts, longest: int) -> int | None:
-    """The least traffic of all sequences of at most `longest` steps, found without the planner, from lists alone.
+def masks_of(placement: Placement) -> Masks:
+    """What each device has; a device without indices along one dimension has nothing."""
+    found = []
+    for device in all_devices(placement.mesh):
+        masks = tuple(sum(1 << x for x in indices) for indices in placement.local_coordinates(device))
+        found.append(masks if all(masks) else (0,) * len(masks))
+    return tuple(found), frozenset(axis for axis, _ in placement.partial)
 
-    A step changes what one axis does, or exchanges two; it is one that devices can do along these axes alone: what each
-    needs after it, some device of its group has before it, and groups keep what they have together.
+
+def cheaper(old: Placement, new: Placement, weights: tuple[int, ...], cost: int) -> int | None:
+    """The least cost below `cost` of any sequence of collectives between two placements, None if there is none.
+
+    Found without the planner, from sets alone, among more steps than it knows: along an axis a group of devices puts
+    together what it has, or divides it anew by even chunks of pieces of any number, or reduces; or the coordinates
+    along two axes are exchanged, or read in the other order.
+    Raises RuntimeError where there are too many states.
     """
+    mesh = old.mesh
+    devices = all_devices(mesh)
+    index = {device: k for k, device in enumerate(devices)}
 
-    @cache
-    def having(cuts: Cuts):
-        return {d: set(product(*lists)) for d, lists in held_by(shape, mesh, cuts).items()}
+    def groups(axis: int) -> list[list[int]]:
+        firsts = [device for device in devices if device[axis] == 0]
+        return [[index[(*d[:axis], k, *d[axis + 1 :])] for k in range(mesh[axis])] for d in firsts]
 
-    def groups(device: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return list(product(*(range(n) if axis in axes else [device[axis]] for axis, n in enumerate(mesh))))
+    along = [groups(axis) for axis in range(len(mesh))]
 
-    def traffic(before: Cuts, after: Cuts, axes: tuple[int, ...]) -> int | None:
-        old, new, moved = having(before), having(after), 0
-        for device, wanted in new.items():
-            group = groups(device, axes)
-            if set().union(*(old[d] for d in group)) != set().union(*(new[d] for d in group)):
+    def size(masks: tuple[int, ...]) -> int:
+        return prod(mask.bit_count() for mask in masks)
+
+    def lacking(before: tuple[int, ...], after: tuple[int, ...]) -> int:
+        return size(after) - size(tuple(a & b for a, b in zip(before, after, strict=True)))
+
+    def together(held: tuple[tuple[int, ...], ...], axis: int) -> tuple[tuple[int, ...], ...] | None:
+        """Each group has what its members have, None where that is no product of lists."""
+        made = list(held)
+        for group in along[axis]:
+            union = tuple(reduce(or_, masks) for masks in zip(*(held[k] for k in group), strict=True))
+            if size(union) != len({element for k in group for element in elements(held[k])}):
                 return None
-            others = len(group) - 1
-            if axes[0] in before[1]:
-                gathers = not any(axes[0] in along for along in after[0])
-                moved += (2 * others * len(wanted) if device[axes[0]] == 0 else 0) if gathers else others * len(wanted)
-            else:
-                moved += len(wanted - old[device])
-        return moved
+            for k in group:
+                made[k] = union
+        return tuple(made)
 
     @cache
-    def moves(cuts: Cuts) -> list[tuple[Cuts, int]]:
-        dims, partial = cuts
-        found = []
-        for axis in range(len(mesh)):
-            rest = tuple(tuple(a for a in along if a != axis) for along in dims)
-            options = [rest]
-            for j, along in enumerate(rest):
-                options += [(*rest[:j], (*along[:k], axis, *along[k:]), *rest[j + 1 :]) for k in range(len(along) + 1)]
-            for option in options:
-                after = option, tuple(a for a in partial if a != axis)
-                if after != cuts and (cost := traffic(cuts, after, (axis,))) is not None:
-                    found.append((after, cost))
-        for a, b in product(range(len(mesh)), repeat=2):
-            if a < b and mesh[a] == mesh[b] and not {a, b} & set(partial):
-                names = {a: b, b: a}
-                after = tuple(tuple(names.get(axis, axis) for axis in along) for along in dims), partial
-                if after != cuts and (cost := traffic(cuts, after, (a, b))) is not None:
-                    found.append((after, cost))
+    def elements(masks: tuple[int, ...]) -> frozenset[tuple[int, ...]]:
+        return frozenset(product(*([x for x in range(mask.bit_length()) if mask >> x & 1] for mask in masks)))
+
+    @cache
+    def divided(mask: int, pieces: int, count: int) -> tuple[int, ...]:
+        indices = [x for x in range(mask.bit_length()) if mask >> x & 1]
+        parts = [chunks(piece, count) for piece in chunks(indices, pieces)]
+        return tuple(sum(1 << x for part in parts for x in part[k]) for k in range(count))
+
+    def divisions(held: tuple[tuple[int, ...], ...], axis: int) -> set[tuple[tuple[int, ...], ...]]:
+        made = set()
+        for dim in range(len(old.shape)):
+            for pieces in range(1, max(masks[dim].bit_count() for masks in held) + 1):
+                after = list(held)
+                for group in along[axis]:
+                    for k, part in zip(group, divided(held[group[0]][dim], pieces, mesh[axis]), strict=True):
+                        masks = (*held[k][:dim], part, *held[k][dim + 1 :])
+                        after[k] = masks if all(masks) else (0,) * len(masks)
+                # Shares are as even as they can be: what one device gathers for all is no collective of equals.
+                shares = [after[k][dim].bit_count() * len(group) for group in along[axis] for k in group]
+                if max(shares) < max(masks[dim].bit_count() for masks in held) + mesh[axis]:
+                    made.add(tuple(after))
+        return made
+
+    def steps(state: Masks) -> Iterator[tuple[int, Masks]]:
+        held, partial = state
+        for axis, n in enumerate(mesh):
+            union = together(held, axis) if n > 1 else None
+            if union is None:
+                continue
+            options = divisions(union, axis)
+            if axis in partial:
+                left = partial - {axis}
+                yield weights[axis] * sum(2 * (n - 1) * size(held[g[0]]) for g in along[axis]), (held, left)
+                for after in options:
+                    yield weights[axis] * sum((n - 1) * size(masks) for masks in after), (after, left)
+            else:
+                for after in {union, *options} - {held}:
+                    moved = sum(lacking(a, b) for a, b in zip(held, after, strict=True))
+                    yield weights[axis] * moved, (after, partial)
+        for a, b in permutations([axis for axis in range(len(mesh)) if axis not in partial], 2):
+            for senders in exchanges(a, b):
+                after = tuple(held[k] for k in senders)
+                moved = sum(lacking(x, y) for x, y in zip(held, after, strict=True))
+                yield max(weights[a], weights[b]) * moved, (after, partial)
+
+    @cache
+    def exchanges(a: int, b: int) -> list[list[int]]:
+        """From whom each device takes all: by two coordinates exchanged, or by their number read in the other order."""
+        n, m, found = mesh[a], mesh[b], []
+        orders = [lambda i, j: divmod(j * n + i, m)] + ([lambda i, j: (j, i)] if n == m else [])
+        for order in orders:
+            senders = []
+            for device in devices:
+                i, j = order(device[a], device[b])
+                senders.append(index[tuple({a: i, b: j}.get(k, x) for k, x in enumerate(device))])
+            found.append(senders)
         return found
 
-    best: dict[Cuts, int] = {start: 0}
-    frontier = dict(best)
-    for _ in range(longest):
-        following: dict[Cuts, int] = {}
-        for cuts, cost in frontier.items():
-            for after, more in moves(cuts):
-                if cost + more < best.get(after, 1 << 60):
-                    best[after] = following[after] = cost + more
-        frontier = following
-    return best.get(goal)
+    start, goal = masks_of(old), masks_of(new)
+    best, done, heap, count = {start: 0}, set(), [(0, 0, start)], 0
+    while heap:
+        paid, _, state = heappop(heap)
+        if state in done:
+            continue
+        if state == goal:
+            return paid if paid < cost else None
+        done.add(state)
+        if len(done) > MOST_STATES:
+            raise RuntimeError("too many states")
+        for more, after in steps(state):
+            if paid + more < min(cost, best.get(after, cost)):
+                count += 1
+                best[after] = paid + more
+                heappush(heap, (paid + more, count, after))
+    return None
 
 
 def arrives(old: Placement, new: Placement) -> bool:
@@ -166,8 +221,12 @@ def arrives(old: Placement, new: Placement) -> bool:
     return right and moved == sum(plan.received) == sum(step.received for step in plan.steps)
 
 
-def least_traffic(old: Placement, new: Placement) -> tuple[int, int | None]:
-    """What the plan receives, and the least of all sequences of at most six steps."""
-    plan = redistribution(old, new)
-    ends = [(state.axes, tuple(axis for axis, _ in state.partial)) for state in plan.certificate.path]
-    return sum(plan.received), exhaustive(old.shape, old.mesh, ends[0], ends[-1], 6)
+def least(old: Placement, new: Placement, weights: tuple[int, ...] | None = None) -> bool | None:
+    """Whether no sequence of collectives costs less than the plan; None where there are too many to look at."""
+    weights = weights or (1,) * len(old.mesh)
+    plan = redistribution(old, new, weights=weights)
+    cost = sum(count * weight for count, weight in zip(plan.received, weights, strict=True))
+    try:
+        return cheaper(old, new, weights, cost) is None
+    except RuntimeError:
+        return None

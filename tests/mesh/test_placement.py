@@ -147,7 +147,10 @@ def test_a_mesh_of_a_million_devices() -> None:
         (lambda: Placement.split((8,), (2,), [[1]]), "axis 1; the mesh has axes 0 to 0"),
         (lambda: Placement.split((8, 8), (2,), [[0], [0]]), "axis 0 of the mesh splits dimension 0 and dimension 1"),
         (lambda: Placement.split((8,), (2,), [[0, 0]]), "cut twice along one axis"),
-        (lambda: Placement.split((8,), (0,), [[0]]), "at least 1"),
+        (
+            lambda: Placement.split((8,), (0,), [[0]]),
+            "the extent 0; extents of arrays and meshes are whole numbers from 1 on",
+        ),
         (lambda: Placement.split((9,), (2, 2), [[0, 1]]), "5 indices of a device are cut into 2 chunks of 3"),
         (lambda: Placement.split((14,), (4, 2), [[0, 1]]), "index 13 changes its device"),
         (lambda: Placement((8,), (2,), (Layout((4, 2), (2, 1)),)), "no mode (2,) for the devices"),

@@ -1,0 +1,66 @@
+"""Pictures of placements and plans: the array's elements with the devices that hold them, a grid for each placement.
+
+Law: a cell names every device that holds its element, by rank; the colour is that of the first.
+"""
+
+from __future__ import annotations
+
+from ..draw import Figure, Grid, View, palette, register
+from ..draw.grid import ELLIPSIS, axis_of, shortened
+from ..draw.look import Look
+from ..draw.views.owners import number_set
+from ..errors import DrawError
+from .placement import Placement, extents_text
+from .plan import RedistributionPlan
+
+
+class PlacementView(View):
+    """One grid: dimension 0 down, dimension 1 across."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The figure of a placement; DrawError for arrays of more than two dimensions."""
+        assert isinstance(thing, Placement)
+        title = str(thing) if look.style.title is None else look.style.title
+        return Figure(((_grid(thing, look),),), title=title, description=f"Who holds each element: {thing}.")
+
+
+class PlanView(View):
+    """A grid for each placement on the way, the collective that leads there above it."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The figure of a plan; DrawError for arrays of more than two dimensions."""
+        assert isinstance(thing, RedistributionPlan)
+        grids = [_grid(thing.old, look, "before")]
+        grids += [_grid(step.after, look, f"{number}. {step}") for number, step in enumerate(thing.steps, 1)]
+        what = f"{extents_text(thing.old.shape)} over {extents_text(thing.old.mesh)}"
+        title = what if look.style.title is None else look.style.title
+        return Figure((tuple(grids),), title=title, description=f"{what}: {'; '.join(map(str, thing.steps))}.")
+
+
+def _grid(placement: Placement, look: Look, caption: str = "") -> Grid:
+    if len(placement.shape) > 2:
+        raise DrawError(
+            f"a picture of {placement}: it has {len(placement.shape)} dimensions; pictures have one or two, place two "
+            "of them alone"
+        )
+    down, across = (1, 1, *placement.shape)[-2:]
+    rows, columns = shortened(down, across, look.style.limit)
+    labels, paints, hints = [], [], []
+    for i in rows:
+        for j in columns:
+            if i is None or j is None:
+                labels.append(ELLIPSIS)
+                paints.append(palette.GAP)
+                hints.append("")
+                continue
+            element = (i, j)[2 - len(placement.shape) :]
+            ranks = sorted({placement.rank(device) for holders in placement.holders(element) for device in holders})
+            labels.append(f"D{number_set(ranks)}" if ranks else "")
+            paints.append(palette.color(ranks[0]) if ranks else palette.HOLE)
+            hints.append(f"{element} → {'devices' if len(ranks) > 1 else 'device'} {', '.join(map(str, ranks))}")
+    axes = axis_of(down, rows, nested=False), axis_of(across, columns, nested=False)
+    return Grid(*axes, tuple(labels), tuple(paints), tuple(hints), caption)
+
+
+register(Placement, PlacementView())
+register(RedistributionPlan, PlanView())
