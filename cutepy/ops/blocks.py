@@ -58,6 +58,7 @@ class Gathered:
         return Gathered(self.tensor, modes, starts, tuple(self.shape[axis] for axis in order))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        # An index array for each mode, along the axis that names it: NumPy broadcasts them to the window.
         place: list[int | Array] = [0] * len(mode_sizes(self.tensor))
         for axis, mode in enumerate(self.modes):
             if mode is not None:
@@ -76,7 +77,7 @@ def _elements(tensor: Tensor, place: tuple[int | Array, ...]) -> Array:
 
 
 BLOCK = 1 << 20
-"""How many elements are worked on at once where NumPy cannot work in place."""
+"""Elements that are worked on at once where NumPy cannot work in place: some megabytes."""
 
 Blocks: TypeAlias = "Array | Gathered"
 """An operand that is cut into blocks: a NumPy view, or a window that is read when it is small."""
@@ -99,6 +100,7 @@ def arranged(operand: Blocks, modes: Sequence[int | None], shape: Sequence[int])
     >>> arranged(np.arange(3), (None, 0), (2, 3)).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
+    # A window takes other axes as they are; a view is transposed, and an axis that repeats is one of size 1, stretched.
     named = [mode for mode in modes if mode is not None]
     if isinstance(operand, Gathered):
         starts = tuple(0 if mode is None else operand.starts[mode] for mode in modes)
@@ -125,6 +127,7 @@ def pieces(shape: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> Itera
         if fits(sizes):
             yield box
             continue
+        # The later half goes onto the stack first, so that pieces come in order.
         axis = int(np.argmax(sizes))
         begin, end = box[axis].start, box[axis].stop
         for half in (slice((begin + end) // 2, end), slice(begin, (begin + end) // 2)):

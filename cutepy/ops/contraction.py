@@ -47,7 +47,7 @@ from .reductions import sum
 
 @dataclass(frozen=True, slots=True)
 class AxisCounts:
-    """How many axes stand for batches, for M, for N and for K."""
+    """Of a contraction's blocks: how many axes are batches, rows (m), columns (n), and how many are summed (k)."""
 
     batch: int
     m: int
@@ -83,6 +83,7 @@ def matmul(
     Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number;
     KernelError for a `C` that does not fit, for an epilogue with other names, and for a plan or an epilogue with NumPy.
     """
+    # A device, or the interpreter, runs kernels; NumPy has neither plans nor epilogues.
     beside = [x for x in (C, *operands.values()) if x is not None]
     engine = chosen("matmul", engine, A, B, *beside)
     if engine != "numpy":
@@ -105,7 +106,7 @@ def matmul(
 
 
 def _matmul(a: TensorLike, b: TensorLike) -> Tensor:
-    """The matrix product by NumPy."""
+    """The matrix product by NumPy: both operands as (batch, rows, k), broadcast at stride 0."""
     first, second = value_of(a), value_of(b)
     batch, m, n, inner = rules.matmul_shapes(first.shape, second.shape)
     dtype = rules.result_type("matmul", first.typed, second.typed)
@@ -154,11 +155,13 @@ def fused_multiply_add(a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine
             product = elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine)
             return astype(sum(product, summed, engine=engine), dtype, engine=engine)
         return kernels.summed_products(first.tensor, second.tensor, summed, dtype, engine)
+    # Each kept axis is a row, a column or a batch, by which operands vary along it.
     kept = [axis for axis in range(len(shape)) if axis not in summed]
     modes = [_aligned(value.shape, shape) for value in (first, second)]
     m = [axis for axis in kept if modes[1][axis] is None]
     n = [axis for axis in kept if axis not in m and modes[0][axis] is None]
     batch = [axis for axis in kept if axis not in m and axis not in n]
+    # The operands as (batches, rows or columns, summed); the result has its axes in that order, and gets its own.
     blocks = [np.asarray(v.number, dtype.numpy) if v.tensor is None else blocks_of(v.tensor) for v in (first, second)]
     left, right = (
         arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
@@ -183,6 +186,7 @@ def contract(left: Blocks, right: Blocks, groups: AxisCounts, dtype: DType) -> A
     working = np.dtype((f32 if dtype is bool_ else dtype.accumulator).numpy)
     if left.dtype == right.dtype == working == np.float32 and _fits_blas(left, right, groups):
         return _product(np.asarray(left), np.asarray(right))
+    # Else piece by piece: copies of blocks in the type of the sums are multiplied, and added up over k.
     batch, m, n = np.cumsum([groups.batch, groups.m, groups.n]).tolist()
     shape = (*left.shape[:m], *right.shape[batch : batch + groups.n], *left.shape[m:])
     total = np.zeros(shape[:n], working)
@@ -201,7 +205,7 @@ def contract(left: Blocks, right: Blocks, groups: AxisCounts, dtype: DType) -> A
 
 
 def _fits_blas(left: Blocks, right: Blocks, groups: AxisCounts) -> bool:
-    """Whether BLAS takes the operands as they lie in memory."""
+    """Whether BLAS takes the operands as they lie in memory: matrices with one axis contiguous, nothing repeated."""
     if (groups.m, groups.n, groups.k) != (1, 1, 1) or 0 in left.shape or 0 in right.shape:
         return False
     for operand in (left, right):
@@ -223,7 +227,8 @@ def _matrix(block: Blocks, batch: int, inner: int, dtype: np.dtype[np.generic]) 
 
 
 def _product(left: Array, right: Array) -> Array:
-    """left (..., m, k) by right (..., n, k) in their own type; small enough integers take the exact way through f64."""
+    """left (..., m, k) by right (..., n, k) in their own type. NumPy has no BLAS for integers: those whose sums are
+    below 2**53 are multiplied as f64, exactly."""
     turned, exact = right.swapaxes(-1, -2), False
     if left.dtype.kind not in "fc" and left.size and right.size:
         one, other = (max(int(part.max()), -int(part.min())) for part in (left, right))
@@ -250,7 +255,8 @@ def einsum(text: str, *operands: TensorLike, engine: Engine | None = None) -> Te
     """
     engine = chosen("einsum", engine, *operands)
     tensors = [as_tensor(x) for x in operands]
-    named, out = _read(text, [mode_sizes(x) for x in tensors])
+    named, out = _read_subscripts(text, [mode_sizes(x) for x in tensors])
+    # From left to right: what later operands and the result do not name is summed as soon as it can be.
     (letters, found), *rest = (_diagonal(name, x) for name, x in zip(named, tensors, strict=True))
     for number, (others, other) in enumerate(rest, 1):
         later = {*out}.union(*named[number + 1 :])
@@ -259,6 +265,7 @@ def einsum(text: str, *operands: TensorLike, engine: Engine | None = None) -> Te
         views = (_with_axes(found, letters, kept + summed), _with_axes(other, others, kept + summed))
         found = fused_multiply_add(*views, range(len(kept), len(kept + summed)), engine=engine)
         letters = kept
+    # Of a single operand what the result does not name is still there.
     if len(out) < len(letters):
         found = sum(found, [axis for axis, letter in enumerate(letters) if letter not in out], engine=engine)
         letters = "".join(letter for letter in letters if letter in out)
@@ -316,8 +323,12 @@ def tensordot(
     return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(out)}", a, b, engine=engine)
 
 
-def _read(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """The letters of the operands and of the result; axes of `...` get letters that the text has not, last to last."""
+def _read_subscripts(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
+    """The letters of each operand's axes and of the result's, in order, of an `einsum` of operands of these shapes.
+
+    Raises TensorError, with the text, for letters that do not fit the operands, and for sizes that differ.
+    """
+    # A name for each operand, with as many axes as it has.
     given, arrow, out = text.replace(" ", "").partition("->")
     named = given.split(",")
     if len(named) != len(shapes) or any(
@@ -327,6 +338,7 @@ def _read(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]
         raise TensorError(
             f"einsum({text!r}): the operands have the shapes {', '.join(map(str, shapes))}; name each axis"
         )
+    # The axes of "..." get letters that the text has not, the same ones from the last axis on: they broadcast.
     unnamed = [len(shape) - len(name.replace("...", "")) for name, shape in zip(named, shapes, strict=True)]
     free = [c for c in ascii_letters if c not in text]
     most = max(unnamed, default=0)
@@ -334,6 +346,7 @@ def _read(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]
         raise TensorError(f"einsum({text!r}): more axes than letters")
     stretch = "".join(free[:most])
     named = [name.replace("...", stretch[most - count :], 1) for name, count in zip(named, unnamed, strict=True)]
+    # Without an arrow the result has the letters that occur once.
     every = "".join(named)
     once = "".join(sorted(c for c in {*every} - {*stretch} if every.count(c) == 1))
     out = out.replace("...", stretch, 1) if arrow else stretch + once
@@ -343,6 +356,7 @@ def _read(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]
         raise TensorError(f"einsum({text!r}): no operand has an axis {', '.join(unknown)}")
     if not {*stretch} <= {*out}:
         raise TensorError(f"einsum({text!r}): the operands have axes for '...', which the result lacks")
+    # A letter has one size; those of "..." may be 1 where others have more.
     sizes: dict[str, int] = {}
     for letter, size in [
         pair for name, shape in zip(named, shapes, strict=True) for pair in zip(name, shape, strict=True)

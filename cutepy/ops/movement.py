@@ -82,6 +82,7 @@ def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F
     wanted = _filled(tensor, (shape,) if isinstance(shape, int) else tuple(shape))
     if not tensor.size:
         return Tensor(tensor.engine, joined([from_modes([size], [0]) for size in wanted]), tensor.offset)
+    # The elements in order as one mode, composed with the new shape: a view wherever that is a layout.
     if is_strided(tensor):
         ascending = slice(None, None, 1 if order == "F" else -1)
         try:
@@ -94,6 +95,7 @@ def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F
 
 
 def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with a number in the place of -1. Raises TensorError where it has not the size of the tensor."""
     known = prod(size for size in shape if size != -1)
     if shape.count(-1) == 1 and known and tensor.size % known == 0:
         return tuple(tensor.size // known if size == -1 else size for size in shape)
@@ -134,6 +136,7 @@ def crop(x: TensorLike, ranges: Sequence[tuple[int, int]]) -> Tensor:
     steps = [mode.stride for mode in mode_layouts(tensor) if isinstance(mode.stride, int)]
     if not is_strided(tensor) or len(steps) < len(sizes):  # the part of a nested mode may be no layout
         return crop(contiguous(tensor), ranges)
+    # The origin moves to the first element of the ranges; of an empty range nothing is reached.
     moved = sum(a * step for step, (a, b) in zip(steps, ranges, strict=True) if b > a)
     cut = [from_modes([b - a], [step]) for step, (a, b) in zip(steps, ranges, strict=True)]
     return Tensor(tensor.engine, joined(cut), tensor.offset + moved)
@@ -152,6 +155,7 @@ def flip(x: TensorLike, axis: rules.Axes = None) -> Tensor:
         return tensor
     if not is_strided(tensor):
         return flip(contiguous(tensor), axis)
+    # The origin moves to the last element along each axis, and strides change sign.
     moved = 0
     for one in turned:
         mode = modes[one]
@@ -194,6 +198,7 @@ Shape = int | Sequence[int]
 
 
 def _sizes(call: str, shape: Shape) -> tuple[int, ...]:
+    """A shape as a tuple. Raises TensorError for a size that is no whole number from 0."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(not isinstance(size, (int, np.integer)) or size < 0 for size in sizes):
         raise TensorError(f"{call}({shape}): sizes are whole numbers from 0")

@@ -27,16 +27,19 @@ def elementwise(function: functions.Function, *operands: TensorLike, engine: Eng
     engine = chosen(function.name, engine, *operands)
     if engine != "numpy":
         return of_function(function)(*map(_as_operand, operands), engine=engine)
+    # What the rules say: the type in which each operand takes part, the result's type and shape.
     values = [value_of(operand) for operand in operands]
     taken, result = function.types(*(value.typed for value in values))
     shape = rules.broadcast_shape(function.name, *(value.shape for value in values))
+    # Nested modes stay where every operand has them.
     whole = all(value.tensor is None or value.shape == shape for value in values)
     nesting = common_nesting(values) if whole else None
     working = [dtype.accumulator.numpy for dtype in taken]
     arrays = [_as_taken(value, dtype) for value, dtype in zip(values, working, strict=True)]
     with np.errstate(all="ignore"):
+        # NumPy's own functions convert in passing: no operand is copied whole. Others take converted arrays.
         if shape and isinstance(function.numpy, np.ufunc) and function.gives != "bool":
-            out = np.empty(shape, result.numpy)  # cast in passing: no operand is copied whole
+            out = np.empty(shape, result.numpy)
             function.numpy(*arrays, out=out, dtype=working[0], casting="unsafe")
             return from_array(out, result, nesting)
         found = function.numpy(*(array.astype(dtype, copy=False) for array, dtype in zip(arrays, working, strict=True)))
@@ -62,6 +65,7 @@ def of_values(function: functions.Function, *operands: Any) -> Any:
 
 
 def _as_taken(value: Value, dtype: str) -> Array:
+    """The elements of an operand; a number in the type in which it takes part, infinite where that holds no more."""
     if value.tensor is not None:
         return value.array()
     with np.errstate(over="ignore"):
@@ -144,6 +148,7 @@ def converted(array: Array, dtype: DType) -> Array:
     with np.errstate(all="ignore"):
         if array.dtype.kind != "f" or dtype.kind not in "iu":
             return array.astype(dtype.numpy)
+        # Clamped in f64, where the ends of 32-bit integers are exact; NaN is 0.
         least, most = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
         wide = np.where(np.isnan(array), 0, np.clip(array.astype(np.float64), least, most))
         return np.where(wide < float(most), wide.astype(dtype.numpy), np.asarray(most, dtype.numpy))

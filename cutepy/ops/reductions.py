@@ -30,6 +30,7 @@ def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working:
     kept = rules.folded_shape(mode_sizes(tensor), axes, keepdims=False)
     view = leaf_view(tensor)
     with np.errstate(all="ignore"):
+        # One axis of NumPy a leaf: a folded mode is all of its leaves.
         if view is not None:
             ends = [*accumulate((len(leaves(mode)) for mode in as_tuple(tensor.shape)), initial=0)]
             along = tuple(leaf for axis in axes for leaf in range(ends[axis], ends[axis + 1]))
@@ -76,8 +77,9 @@ def folded(
     result = rules.folded_type(call, tensor.dtype)
     rules.check_not_empty(call, sizes, over)
     shape = rules.folded_shape(sizes, over, keepdims)
+    # Searches and statistics take whole rows, a block of rows at a time; folds take any order.
     if call in ("argmax", "argmin"):
-        places = partial(_place_into, *((np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)))
+        places = partial(_put_indices, *((np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)))
         return from_array(_of_rows(tensor, over, np.int32(0), places).reshape(shape), result)
     if call in rules.STATISTICS:
         statistic = partial(_statistic, _STATISTICS[call], option)
@@ -190,26 +192,33 @@ def softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = 
 
 
 def _of_rows(tensor: Tensor, over: tuple[int, ...], nothing: object, put: Callable[[Blocks, Array], None]) -> Array:
-    """What `put` makes of the elements over the axes, for as many places of the other axes at a time as a block has."""
+    """What `put` makes of the elements over the axes, for as many indices of the other axes at a time as a block has.
+
+    `put(block, found)` fills `found`, an array over some of the other axes, from a block that has these axes first.
+    """
     blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
     found = np.full([blocks.shape[axis] for axis in kept], nothing)
-    turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
+    moved, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
     if each and found.size:
         for part in pieces(found.shape, lambda sizes: prod_of(sizes) * each <= BLOCK or prod_of(sizes) == 1):
-            put(turned[part], found[part] if part else found)
+            put(moved[part], found[part] if part else found)
     return found
 
 
-def _place_into(locate: Callable[..., Array], better: np.ufunc, turned: Blocks, found: Array) -> None:
-    """Fill `found` from `turned`, whose first axes are those of `found`, a part of the other axes at a time."""
+def _put_indices(locate: Callable[..., Array], better: np.ufunc, moved: Blocks, found: Array) -> None:
+    """Fill `found` with the index of the best element, from `moved`, whose first axes are those of `found`.
+
+    The other axes are searched a part at a time, along the first of them; `locate` is NumPy's argmax or argmin of a
+    part, `better` compares elements. An earlier part wins where neither is better; NaN is better than any number.
+    """
     kept = found.ndim
-    rows = turned.shape[kept] if turned.ndim > kept else 1
-    below = int(np.prod(turned.shape[kept + 1 :], dtype=np.int64))
+    rows = moved.shape[kept] if moved.ndim > kept else 1
+    below = int(np.prod(moved.shape[kept + 1 :], dtype=np.int64))
     step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, rows))
-    best: Array | None = None
+    best: Array | None = None  # the element at `found`, of the parts so far
     for start in range(0, rows, step):
-        block = turned[(slice(None),) * kept + (slice(start, start + step),)] if turned.ndim > kept else turned
+        block = moved[(slice(None),) * kept + (slice(start, start + step),)] if moved.ndim > kept else moved
         flat = np.asarray(block).reshape((*found.shape, -1))
         here = np.asarray(locate(flat, axis=-1))
         values = np.take_along_axis(flat, here[..., None], -1)[..., 0]
@@ -223,6 +232,7 @@ def _place_into(locate: Callable[..., Array], better: np.ufunc, turned: Blocks, 
 
 
 def _nan(values: Array) -> Array:
+    """Where elements are NaN: they alone differ from themselves."""
     unequal: Array = values != values
     return unequal
 
@@ -301,16 +311,19 @@ def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None)
 
 
 def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
+    """Fill `found` with a statistic of the rows of a block, computed in f64."""
     with np.errstate(all="ignore"):
         found[...] = function(np.asarray(block, np.float64).reshape((*found.shape, -1)), option)
 
 
 def _variance(x: Array, correction: float) -> Array:
+    """The variance along the last axis; NaN where there are no elements."""
     squares = np.square(x - x.mean(-1, keepdims=True)).sum(-1)
     return np.asarray(squares / np.maximum(x.shape[-1] - correction, 0))
 
 
 def _norm(x: Array, order: float) -> Array:
+    """The norm along the last axis, of order 1, 2 or infinity."""
     sizes = np.abs(x)
     if order == 2:
         return np.asarray(np.sqrt(np.square(sizes).sum(-1)))

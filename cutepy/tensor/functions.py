@@ -57,6 +57,7 @@ class Function:
 
         Raises TensorError for types that do not meet or are not taken, and for numbers out of range.
         """
+        # The condition of a choice takes no part in where the others meet.
         met = result_type(self.name, *operands[self.conditional :])
         if met.kind not in self.takes:
             taken = ", ".join(words for kind, words in KINDS.items() if kind in self.takes)
@@ -111,6 +112,7 @@ def define(function: Function) -> Function:
 
     Raises TensorError for a name that is taken.
     """
+    # Packed words are of kernels alone. No name is taken twice, in no table, before any table is changed.
     everywhere = not isinstance(function, Word)
     tables = (
         (FUNCTIONS, {function.name} if everywhere else set()),
@@ -163,6 +165,7 @@ def _parts(word: Array, bits: int, signed: bool) -> Array:
     """The parts of words, along a first axis."""
     steps = np.arange(0, 32, bits).reshape(-1, *[1] * word.ndim)
     fields = (word[None].astype(np.int64) >> steps) & ((1 << bits) - 1)
+    # (f ^ h) - h extends the sign bit h of a field f.
     half = (1 << bits - 1) * signed
     return (fields ^ half) - half
 
@@ -175,6 +178,7 @@ def _word(*parts: Array) -> Array:
 
 
 def _dot(signed: bool) -> Callable[[Array, Array], Array]:
+    """The sum of the products of four 8-bit numbers in each word."""
     return lambda a, b: (_parts(a, 8, signed) * _parts(b, 8, signed)).sum(0).astype(np.int32 if signed else np.uint32)
 
 
@@ -185,15 +189,18 @@ def _normal(bits: int, signed: bool) -> Callable[..., Array]:
 
 
 def _fractions(bits: int, signed: bool) -> Callable[[Array], Array]:
+    """The parts of words as fractions of the largest integer, not below -1."""
     most = (1 << bits - signed) - 1
     return lambda word: np.maximum(_parts(word, bits, signed) / most, -1).astype(np.float32)
 
 
 def _parts_as(dtype: type, bits: int, signed: bool, word: Array) -> Array:
+    """The parts of words as numbers of a type, along a first axis."""
     return _parts(word, bits, signed).astype(dtype)
 
 
 def _word_of(name: str, numpy: Callable[..., Array], law: str, **more: Any) -> Word:
+    """A record of packed words, whose name in the IR is its own."""
     takes = more.pop("takes")
     return Word(name, numpy, law, takes=takes, on=takes, ir=name, accuracy=more.pop("accuracy", "exact"), **more)
 

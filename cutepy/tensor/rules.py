@@ -32,9 +32,13 @@ from ..lazy import numpy as np
 from .dtypes import BREADTH, DType, as_dtype, bool_, f32, i32, u32
 
 Number: TypeAlias = int | float | complex
+"""A Python number: weak, it takes the type that it meets."""
 Shape: TypeAlias = tuple[int, ...]
+"""The size of each axis."""
 Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
+"""One axis or several, from 0 or from the last, -1; None means all."""
 
+# NumPy's letter of a kind of element types, in words.
 KINDS = {"b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floats", "c": "complex numbers"}
 
 
@@ -66,6 +70,7 @@ def result_type(call: str, *operands: Typed) -> DType:
 
     Raises TensorError for integers of which neither holds the other, and for a number beyond the type that it meets.
     """
+    # Element types meet first; a Python number counts by its kind, and raises what they give only to that kind.
     typed = [operand for operand in operands if isinstance(operand, DType)]
     numbers = [operand for operand in operands if not isinstance(operand, DType | WeakNumber)]
     kinds = [operand.kind for operand in operands if isinstance(operand, WeakNumber)] + [*map(weak_kind, numbers)]
@@ -80,8 +85,10 @@ def result_type(call: str, *operands: Typed) -> DType:
 
 def _met(call: str, typed: list[DType]) -> DType:
     """The type of the highest kind that holds all of that kind; integers that meet a float do not make it wider."""
+    # Integers beside floats, and reals beside complex numbers, do not widen what those give.
     top = max(BREADTH[dtype.kind] for dtype in typed)
     meeting = [dtype for dtype in typed if BREADTH[dtype.kind] >= min(top, 2)]
+    # NumPy would widen i32 and u32 to i64: a type that no operand has is refused.
     found = np.result_type(*(dtype.numpy for dtype in meeting)).name
     if top < 2 and found not in [dtype.numpy for dtype in meeting]:
         names = " and ".join(sorted({dtype.name for dtype in meeting}))
@@ -172,10 +179,11 @@ def folded_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(shape) if keepdims or axis not in axes)
 
 
-_PLACES = ("argmax", "argmin")
+_SEARCHES = ("argmax", "argmin")
 STATISTICS = {"var": float("nan"), "std": float("nan"), "logsumexp": float("-inf"), "norm": 0.0}
+"""The folds that give floats of any real numbers, and what each gives of no elements."""
 OF_NOTHING = {"sum": 0, "prod": 1, "mean": float("nan"), "any": False, "all": True, **STATISTICS}
-"""What a fold gives of no elements, where it gives anything."""
+"""What each fold gives of no elements; those that are missing give nothing, and are refused."""
 
 
 def folded_type(call: str, dtype: DType) -> DType:
@@ -197,8 +205,9 @@ def folded_type(call: str, dtype: DType) -> DType:
         return fraction_type(dtype)
     if call not in ("sum", "prod") and dtype.kind == "c":
         raise TensorError(f"{call} of {dtype}: complex numbers have no order; take their abs, or a part")
-    if call in _PLACES:
+    if call in _SEARCHES:
         return i32
+    # Sums of few bits would wrap at once: they are of 32 bits.
     narrow = dtype.kind == "b" or (dtype.kind in "iu" and dtype.bits < 32)
     if call in ("sum", "prod") and narrow:
         return u32 if dtype.kind == "u" else i32
@@ -241,7 +250,7 @@ def matmul_shapes(one: Shape, other: Shape) -> tuple[Shape, Shape, Shape, int]:
 
 
 def inner_sizes_differ(call: str, one: Shape, other: Shape, inner: int) -> str:
-    """Why two shapes have no product."""
+    """The message of a product of two shapes whose inner sizes, the last of `one` and `inner` of `other`, differ."""
     return (
         f"{call}: of the shapes {one} and {other} the inner sizes {one[-1]} and {inner} differ; "
         "transpose an operand with permute"
