@@ -70,7 +70,7 @@ from .language.mma_reductions import reduce_columns, reduce_rows
 from .language.printing import print
 from .runtime import Adapter, Device, Limits, adapters, default_device, open_device
 from .runtime.call_cache import CallCache, cached_launches, static_type
-from .runtime.device_tensor import DeviceEngine, array, empty, zeros
+from .runtime.device_tensor import DeviceEngine, array, empty
 from .runtime.profile import Profile, profile
 from .runtime.recording import Recording, record
 from .targets.wgsl import Dialect
@@ -151,5 +151,5 @@ __all__ = [
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
     "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
     "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce",
-    "workgroup_scan", "zeros",
+    "workgroup_scan",
 ]  # fmt: skip

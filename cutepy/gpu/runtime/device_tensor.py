@@ -91,29 +91,21 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     return Tensor(there, tensor.layout, tensor.offset + engine.origin)
 
 
-def empty(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
+def empty(
+    shape: IntTuple, dtype: object = "f32", *, cleared: bool = False, device: Device | None = None, name: str = ""
+) -> Tensor:
     """A tensor in the memory of a device, compact, the last mode fastest, that holds anything until it is written.
 
     Its memory may be that of a tensor that is gone, with the bind groups made for it: a result that is allocated for
-    each call costs little. `zeros` is its like of zeros.
+    each call costs little. A `cleared` one has memory of its own, which holds zeros.
     """
-    return _allocated("empty", shape, dtype, device, name, pooled=True)
-
-
-def zeros(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
-    """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
-    return _allocated("zeros", shape, dtype, device, name, pooled=False)
-
-
-def _allocated(call: str, shape: IntTuple, dtype: object, device: Device | None, name: str, *, pooled: bool) -> Tensor:
-    """A tensor of `shape` elements; in pooled memory it holds anything, else zeros."""
     layout = Layout(shape, LayoutRight)
     if as_dtype(dtype) is c64:
-        words = _allocated(call, 2 * layout.size, "f32", device, name, pooled=pooled)
+        words = empty(2 * layout.size, "f32", cleared=cleared, device=device, name=name)
         return Tensor(words_as(words.engine, c64), layout)
     kind = gpu_dtype(dtype)
     if layout.size > 1 << 32:
-        raise TensorError(f"{call}({shape}): {layout.size} elements are more than 32-bit offsets reach")
+        raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
     target = device if device is not None else default_device()
-    buffer = target.allocate(layout.size * kind.bytes, name, pooled=pooled)
+    buffer = target.allocate(layout.size * kind.bytes, name, pooled=not cleared)
     return Tensor(DeviceEngine(buffer, kind, layout.size, name=name), layout)
