@@ -7,6 +7,7 @@ a directive or a command line holds, an expression and options as texts, is pars
 
 from __future__ import annotations
 
+import re
 from binascii import b2a_base64
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
@@ -19,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from ..errors import CutepyError, DrawError, NotationError
-from ..layout.text.parse import parse_expression, parse_tiler
+from ..layout.text.lines import pieces
+from ..layout.text.parse import Lines, is_foreign, parse_expression, parse_tiler, read_lines
 from .grid import Figure, shorten
 from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
 from .printers.html import Html, boxed, html, page
@@ -152,9 +154,9 @@ def draw(
     """A picture of `thing`: a layout, a tensor, an atom, a call of the algebra, a text of one, or a list of things.
 
     `view` says what to show: "grid" (offsets at coordinates), "memory" (coordinates at offsets), "tree" (the nesting),
-    "tiles", "tv" (threads and values), "banks", "swizzle", "steps", of tensors and atoms "data", "mma", "copy", or an
-    object of `cutepy.draw`. `color` and `label`
-    are names that the view lists when it does not know one, or functions of (coordinate, value).
+    "tiles", "tv" (threads and values), "banks", "swizzle", "steps", "compare" (several layouts, and where they differ),
+    of tensors and atoms "data", "mma", "copy", or an object of `cutepy.draw`. `color` and `label` are names that the
+    view lists when it does not know one, or functions of (coordinate, value).
 
     Views have options, which choose their view: `tiler`, `tile`, `threads`, `thread` (tiles), `over` (tv), `width`
     (memory), `element_bytes`, `banks`, `bank_bytes` (banks). All have `title`, `theme` ("auto", "light", "dark"),
@@ -229,7 +231,8 @@ def drawing_of(text: str, options: Mapping[str, str] | None = None) -> Drawing:
     Raises NotationError with a caret for the text, and DrawError naming the option for an option.
     """
     expect_options(options or {})
-    expression = parse_expression(text)
+    several = isinstance(text, str) and len(pieces(text)) > 1 and not is_foreign(text)
+    expression = Lines(text, tuple(read_lines(text))) if several else parse_expression(text)
     name, given = view_and_options(options or {})
     values = {option: _read(option, given[option]) for option in given}
     if name:
@@ -264,6 +267,8 @@ def _read(name: str, text: str) -> object:
 def read_body(source: str) -> tuple[str, dict[str, str]]:
     """The expression and the options of a fence: its first line that is not empty, and `key: value` lines after it.
 
+    Further lines of the expression, named or not, stand before the options.
+
     >>> read_body("(4,4):(4,1)\\ncolor: row\\n\\ntitle: Rows: first")
     ('(4,4):(4,1)', {'color': 'row', 'title': 'Rows: first'})
 
@@ -273,12 +278,20 @@ def read_body(source: str) -> tuple[str, dict[str, str]]:
     if not lines:
         raise DrawError("line 1: nothing to draw; write a layout such as (4,8):(8,1)")
     options: dict[str, str] = {}
-    # The expression stands on the first line that is not empty; all further lines are options.
-    for number, line in lines[1:]:
+    count = next((k for k, (_number, line) in enumerate(lines) if k and not _is_expression(line, source)), len(lines))
+    for number, line in lines[count:]:
         key, colon, value = (text.strip() for text in line.partition(":"))
         if not colon or not key.replace("_", "").isalpha():
             raise DrawError(f"line {number}: {line!r} is not 'key: value'; the layout stands on the first line alone")
         if key in options:
             raise DrawError(f"line {number}: {key} is given twice")
         options[key] = value
-    return lines[0][1], options
+    return "\n".join(line for _number, line in lines[:count]), options
+
+
+_OPTION = re.compile(r"[A-Za-z_]+\s*:|[^():<=]*$")
+
+
+def _is_expression(line: str, source: str) -> bool:
+    """True for a line of a fence that is no option and no mistyped one: a named value, or a further layout."""
+    return not _OPTION.match(line) or (line.isidentifier() and re.search(rf"(?m)^\s*{line}\s*=", source) is not None)

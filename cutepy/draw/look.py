@@ -19,7 +19,7 @@ Theme: TypeAlias = Literal["auto", "light", "dark"]
 Heads: TypeAlias = Literal["nested", "index", "none"]
 Palette: TypeAlias = Literal["distinct", "ordered"]
 ViewName: TypeAlias = Literal[
-    "grid", "memory", "tree", "tiles", "tv", "banks", "swizzle", "steps", "data", "mma", "copy"
+    "grid", "memory", "tree", "tiles", "tv", "banks", "swizzle", "steps", "compare", "data", "mma", "copy"
 ]
 """The views, in the order in which they are told: everything that lists them derives from this."""
 

@@ -1,6 +1,6 @@
 """What the page asks and how cutepy answers: JSON in, JSON out, through the functions that everybody calls.
 
-Law: a picture, a text or an error of the page is what `drawing_of`, `explain`, a writer or `parse_expression` gives. A
+Law: a picture, a text or an error of the page is what `drawing_of`, `explain`, a writer or `expression_of` gives. A
 question holds all that its answer depends on, so answers can be given in any order.
 """
 
@@ -18,8 +18,9 @@ from ..draw.sheet import Box, Sheet, Texts, sheet_of
 from ..draw.views.steps import counter_example
 from ..errors import CompositionError, CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
-from ..layout.text.meaning import functions
-from ..layout.text.parse import parse_call, parse_expression
+from ..layout.text.lines import pieces
+from ..layout.text.meaning import FINDINGS, functions
+from ..layout.text.parse import expression_of, is_foreign, parse_call, read_lines
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
 from .accesses import ThreadAccess, better, cell_rows, indices_of, memory_rows, summed, thread_of, thread_rows, verdicts
@@ -42,6 +43,7 @@ OFFERS = {
     "banks": (("bank", "none"), ("bank", "offset", "coordinate", "index", "none")),
     "swizzle": (("chunk", "row", "column", "offset", "none"), ("offset", "coordinate", "index", "none")),
     "tree": ((), ()),
+    "compare": (("offset", "row", "column", "index", "none"), ("offset", "coordinate", "index", "none")),
 }
 """The colours and labels of every view that the page shows, the usual one first."""
 
@@ -73,7 +75,7 @@ def answer(question: str) -> str:
 def _is_read(text: str) -> bool:
     """True where an expression has a value."""
     try:
-        parse_expression(text)
+        expression_of(text)
     except CutepyError:
         return False
     return True
@@ -92,7 +94,7 @@ def _refusal(text: str, error: CompositionError) -> Answer:
 
 
 def result(text: str) -> Answer:
-    return {"value": str(parse_expression(text).value)}
+    return {"value": str(expression_of(text).value)}
 
 
 def names() -> Answer:
@@ -102,7 +104,7 @@ def names() -> Answer:
             f"{name}({', '.join(signature(function).parameters)})",
             (function.__doc__ or "").strip().partition("\n")[0],
         ]
-        for name, function in functions().items()
+        for name, function in (functions() | FINDINGS).items()
     }
 
 
@@ -112,14 +114,16 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     A `view` that does not fit gives way to one that does. Where a picture is refused for its options, `refused` says
     why and the rest is answered.
     """
-    expression = parse_expression(text)
+    expression = expression_of(text)
     value = expression.value
-    result: Answer = {"value": str(value), "text": expression.text}
+    result: Answer = {"value": str(value), "text": expression.text, "lines": _lines(text)}
+    value = value if isinstance(value, AnyLayout) else getattr(value, "layout", None)  # what was found
     if not isinstance(value, AnyLayout) or type(value.size) is not int:
         return result | {"views": [], "facts": []}
-    # A view that does not fit the value gives way to the first that does.
-    views = list(_views(expression.function, value))
-    chosen = view if view in views else views[0]
+    views = list(_views("" if expression.function in FINDINGS else expression.function, value))
+    views += ["compare"] if len(_compared(text)) > 1 else []
+    several = "compare" in views and sum(not name for name, *_line in _lines(text)) > 1
+    chosen = view if view in views else "compare" if several else views[0]
     result |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
     threads = value[0].size if value.rank else 1
     result |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}
@@ -129,6 +133,21 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
         return result | {"options": dict(asked)} | _picture(*_drawn(text, asked))
     except CutepyError as error:
         return result | {"refused": str(error), "options": dict(asked)}
+
+
+def _lines(text: str) -> list[list[str]]:
+    """The lines of a text of several, each as its name, what it is, and its value."""
+    if is_foreign(text) or len(pieces(text)) < 2:
+        return []
+    return [[line.name, line.text, str(line.value)] for line in read_lines(text)]
+
+
+def _compared(text: str) -> list[AnyLayout]:
+    """The layouts of a text's lines."""
+    if is_foreign(text) or len(pieces(text)) < 2:
+        return []
+    values = [line.value for line in read_lines(text)]
+    return [value for value in values if isinstance(value, AnyLayout) and type(value.size) is int]
 
 
 def _views(function: str, value: AnyLayout) -> Iterator[str]:
@@ -234,10 +253,11 @@ def _line(texts: Texts) -> list[object]:
 
 def cell(text: str, view: str, options: Mapping[str, str], grid: int, place: int, access: Mapping[str, int]) -> Answer:
     """What one cell of the picture says: the sum, and where that is in memory."""
-    value, drawn = _layout(text), _boxes(text, view, options)[grid].grid
+    drawn = _boxes(text, view, options)[grid].grid
+    value, shown = drawn.source, [_layout(text), *_compared(text)]
     result: Answer = {"say": drawn.text(place)}
-    # Only cells of the asked-for layout have rows; other grids (operands of a call) have their text alone.
-    if drawn.source == value and drawn.indices and drawn.indices[place]:
+    # Only cells of layouts of the text have rows; other grids (operands of a call) have their text alone.
+    if isinstance(value, AnyLayout) and value in shown and drawn.indices and drawn.indices[place]:
         asked, (index, *_others) = _access(view, access), drawn.indices[place]
         result["rows"] = cell_rows(value, index, asked)
         if _gives_offsets(value):
@@ -269,7 +289,8 @@ def _boxes(text: str, view: str, options: Mapping[str, str]) -> tuple[Box, ...]:
 
 
 def _layout(text: str) -> AnyLayout:
-    value = parse_expression(text).value
+    value = expression_of(text).value
+    value = value if isinstance(value, AnyLayout) else getattr(value, "layout", value)
     if not isinstance(value, AnyLayout):
         raise DrawError(f"{text}: it gives {value}, not a layout")
     return value

@@ -13,7 +13,7 @@ from cutepy.errors import CutepyError
 from cutepy.explore.accesses import ThreadAccess, better
 from cutepy.explore.answers import OFFERS, answer
 from cutepy.layout import Layout, bank_conflicts, explain
-from cutepy.layout.text.meaning import functions
+from cutepy.layout.text.meaning import FINDINGS, functions
 from cutepy.layout.text.parse import parse_expression
 from cutepy.layout.values.composed import AnyLayout
 
@@ -50,6 +50,7 @@ def test_every_view_that_is_offered_draws_in_every_colour_and_label(text: str) -
 def test_all_colours_and_labels_of_a_view_are_offered(view: str, what: str, place: int) -> None:
     """A wrong name is refused with the right ones, and these are what the page offers."""
     text = TEXTS[5] if view == "swizzle" else TEXTS[6]
+    text = f"(4,8):(8,1)\n{text}" if view == "compare" else text
     refused = asked("look", text=text, view=view, options={what: "nonsense"}).get("refused", "")
     if OFFERS[view][place]:
         listed = refused.partition(f"{what}s by ")[2].rpartition(", or by a function")[0].split(", ")
@@ -258,7 +259,7 @@ def test_the_fence_draws_the_same() -> None:
 
 def test_names_are_all_that_may_be_called() -> None:
     found = json.loads(answer('{"ask": "names"}'))
-    assert found.keys() == functions().keys()
+    assert found.keys() == (functions() | FINDINGS).keys()
     assert found["composition"][0] == "composition(outer, inner)" and all(law for _call, law in found.values())
 
 
@@ -266,3 +267,28 @@ def test_names_are_all_that_may_be_called() -> None:
 def test_accesses_take_whole_elements(element: int) -> None:
     found = asked("memory", text="(8,8):(8,1)", access={"element_bytes": element, "access_bytes": 4, "lanes": 0})
     assert f"elements of {element}" in found["error"]
+
+
+def test_lines_are_values_and_pictures_side_by_side() -> None:
+    text = "A = (4,8):(8,1)\nB = (4,8):(1,4)\ncomposition(A, B)"
+    found = asked("look", text=text)
+    assert found["value"] == "(4,8):(8,1)" and "compare" in found["views"] and found["view"] == "steps"
+    assert found["lines"] == [
+        ["A", "(4,8):(8,1)", "(4,8):(8,1)"],
+        ["B", "(4,8):(1,4)", "(4,8):(1,4)"],
+        ["", "composition(A, B)", "(4,8):(8,1)"],
+    ]
+    both = asked("look", text="(4,8):(8,1)\n(4,8):(1,4)")
+    assert both["view"] == "compare" and len(both["grids"]) == 2 and "differs" in both["svg"]
+    for grid, offset in ((0, 8), (1, 1)):
+        told = asked(
+            "cell", text="(4,8):(8,1)\n(4,8):(1,4)", view="compare", options={}, grid=grid, place=8, access=ACCESS
+        )
+        assert ["offset", str(offset)] in told["rows"]
+
+
+def test_what_was_found_is_a_picture() -> None:
+    found = asked("look", text="conflict_free((32,32), [(32,32):(1,32), (32,32):(32,1)])")
+    assert found["value"].startswith("S<5,0,5> o 0 o (32,32):(1,32), 1-way and 1-way")
+    assert "banks" in found["views"] and "grids" in found and "refused" not in found
+    assert asked("look", text="bank_conflicts((32,32):(128,1))")["value"].startswith("32-way conflict")

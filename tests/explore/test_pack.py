@@ -18,7 +18,7 @@ from cutepy.explore import Explorer, explore
 from cutepy.explore import pack as packing
 from cutepy.explore.answers import QUESTIONS
 from cutepy.layout import Layout, _
-from cutepy.layout.text.parse import parse_expression
+from cutepy.layout.text.parse import expression_of
 
 STUB = {name: f"<{name}>".encode() for name in (*packing.RUNTIME, "cutepy.zip")}
 WEB = Path(packing.__file__).parent / "web"
@@ -62,7 +62,7 @@ def test_a_large_first_picture_shows_its_corners() -> None:
 def test_text_stays_text() -> None:
     text = "Layout<Shape<_4>,Stride<_1>>"
     page = Explorer(text).page(STUB)
-    (value,) = re.findall(r'id="expression" value="([^"]*)"', page)
+    (value,) = re.findall(r'<textarea id="expression"[^>]*>([^<]*)</textarea>', page)
     assert unescape(value) == text and state_of(page)["text"] == text
     assert page.count("</script>") == 5 + len(STUB) - 2
 
@@ -182,10 +182,12 @@ def test_a_function_is_no_option() -> None:
 def test_all_examples_of_the_page_are_expressions() -> None:
     found = re.search(r"const EXAMPLES = \{(.*?)\n\};", (WEB / "main.js").read_text(), re.DOTALL)
     assert found
-    texts = [text.split("|")[0] for text in re.findall(r'(?<=[\[ ])"([^"]*:[^"]*)"(?=[,\]])', found[1])]
+    texts = [
+        json.loads(f'"{text}"').split("|")[0] for text in re.findall(r'(?<=[\[ ])"([^"]*:[^"]*)"(?=[,\]])', found[1])
+    ]
     assert len(texts) >= 15
     for text in texts:
-        parse_expression(text)
+        expression_of(text)
 
 
 def test_the_kernels_of_the_page_need_no_npm_to_be_described() -> None:

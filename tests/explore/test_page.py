@@ -1,6 +1,7 @@
 """The page in Chromium: Python's answers, no request, typing, pointing, keys, links, exports, both themes."""
 
 import json
+import random
 import re
 import time
 from pathlib import Path
@@ -98,6 +99,63 @@ def test_a_size_known_later_is_refused_where_it_stands(browser: Browser) -> None
     left = "document.getElementById('caret').getBoundingClientRect().left"
     box = "document.getElementById('expression').getBoundingClientRect().left"
     assert abs(float(str(browser.evaluate(f"{left} - {box}"))) - (16 + 1.5 + 3 * 21 * 0.602)) < 4
+
+
+def test_named_lines_stand_side_by_side(browser: Browser) -> None:
+    browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
+    browser.type("A = (4,8):(8,1)")
+    browser.press("Enter")
+    browser.type("B = (4,8):(1,4)")
+    browser.wait("document.querySelectorAll('#lines dt').length === 2")
+    browser.settled()
+    assert browser.evaluate("document.getElementById('expression').value") == "A = (4,8):(8,1)\nB = (4,8):(1,4)"
+    assert browser.text("#lines") == "A(4,8):(8,1)B(4,8):(1,4)" and browser.text("#result") == "(4,8):(1,4)"
+    browser.evaluate("document.getElementById('view-compare').click()")
+    browser.wait("document.getElementById('figure').shadowRoot.textContent.includes('B differs from A at 30 of 32')")
+    browser.settled()
+    browser.point_at(*browser.cell(9, 0))
+    browser.settled()
+    assert browser.text("#say") == "(0,1) → index 4 → 0·1 + 1·4 = 4"
+
+
+def test_a_number_at_the_cursor_has_a_slider(browser: Browser) -> None:
+    browser.go("A = (4,8):(8,1)\ncoalesce(A)")
+    box = "document.getElementById('expression')"
+    browser.evaluate(f"{box}.focus(), {box}.setSelectionRange(7, 7)")
+    browser.wait("!document.getElementById('number').hidden")
+    assert browser.evaluate("document.getElementById('amount').value") == "8"
+    move = "const it = document.getElementById('amount'); it.focus(); it.value = NUMBER; it.dispatchEvent"
+    for number in (16, 5):
+        browser.evaluate(
+            f"(() => {{ {move.replace('NUMBER', str(number))}(new Event('input', {{bubbles: true}})); }})()"
+        )
+        browser.settled()
+        assert browser.evaluate(f"{box}.value") == f"A = (4,{number}):(8,1)\ncoalesce(A)"
+    assert browser.text("#result") == "(4,5):(8,1)"
+    browser.evaluate(f"{box}.focus(), {box}.setSelectionRange(0, 0)")
+    browser.wait("document.getElementById('number').hidden")
+
+
+def test_fifty_actions_are_undone(browser: Browser) -> None:
+    rng = random.Random("undo")
+    shown = "JSON.stringify([document.getElementById('expression').value, location.hash])"
+    states = [browser.evaluate(shown)]
+    for number in range(50):
+        text = f"A = ({rng.randint(1, 6)},{rng.randint(1, 6)}):({number + 1},{rng.randint(0, 9)})\ncoalesce(A)"
+        views = ["", "grid", "memory", "tree", "compare"]
+        script = f"""(() => {{ const box = document.getElementById('expression'); box.value = {json.dumps(text)};
+            box.dispatchEvent(new Event('input', {{bubbles: true}}));
+            document.getElementById('view-{rng.choice(views)}')?.click(); }})()"""
+        browser.evaluate(script)
+        browser.wait(f"{shown} !== {json.dumps(states[-1])} && location.hash.includes('%3A%28{number + 1}%2C')")
+        states.append(browser.evaluate(shown))
+    assert len({*states}) == 51  # type: ignore[misc]
+    browser.evaluate("history.back()")  # Back undoes as well, as far as the browser keeps steps
+    browser.wait(f"{shown} === {json.dumps(states[-2])}")
+    for state in reversed(states[:-2]):
+        browser.evaluate("document.getElementById('undo').click()")
+        browser.wait(f"{shown} === {json.dumps(state)}")
+    browser.wait("document.getElementById('result').textContent === '(8,8):(8,1)'")
 
 
 def test_completion_by_keyboard(browser: Browser) -> None:

@@ -15,11 +15,12 @@ from ...errors import DrawError
 from ...layout import Layout, Swizzle
 from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.convert import Conversion
-from ...layout.text.parse import Expression, parse_expression
+from ...layout.text.parse import Expression, Lines, parse_expression
 from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
 from ..look import Look, View
 from .banks import Banks, Bits, Swizzled
+from .compare import Compare
 from .layouts import Plain, Tree
 from .owners import Memory, Moves, ThreadValue
 from .steps import Steps, tile_color
@@ -35,6 +36,7 @@ NAMED: dict[str, Callable[..., View]] = {
     "banks": Banks,
     "swizzle": Swizzled,
     "steps": Steps,
+    "compare": Compare,
     "data": Data,
     "mma": Operands,
     "copy": Copies,
@@ -63,6 +65,9 @@ def figure_of(thing: object, view: View | None, look: Look) -> Figure:
         return thing
     if isinstance(thing, Grid):
         return Figure(((thing,),), title=thing.caption)
+    if isinstance(thing, Lines):
+        view = Compare() if view is None and len(thing.shown) > 1 else view
+        thing = thing if isinstance(view, Compare) else thing.lines[-1].expression
     if isinstance(thing, (list, tuple)) and view is None and thing:
         return _side_by_side(list(thing), look)
     if isinstance(thing, Expression) and not isinstance(view, Steps):

@@ -8,11 +8,14 @@ const expression = {
   start(names) {
     this.names = names;
     const box = $("expression");
-    box.addEventListener("input", () => (this.offer(), this.oninput(box.value)));
+    box.addEventListener("input", () => (this.grow(), this.offer(), this.oninput(box.value)));
+    document.addEventListener("selectionchange", () => this.number());
+    $("amount").addEventListener("input", () => this.slide(Number($("amount").value)));
+    this.grow();
     box.addEventListener("blur", () => this.close());
     $("fixes").addEventListener("click", ({ target }) => {
       if (!target.dataset.fix) return;
-      box.value = target.dataset.fix;
+      this.put(target.dataset.fix);
       this.oninput(box.value);
       box.focus();
     });
@@ -40,7 +43,47 @@ const expression = {
     this.column = column;
     const [box, caret] = [$("expression"), $("caret")];
     caret.hidden = column === undefined;
-    if (column !== undefined) caret.style.left = `calc(var(--pad) + ${Array.from(box.value.slice(0, column)).length}ch - ${box.scrollLeft}px)`;
+    if (column === undefined) return;
+    const before = box.value.slice(0, column).split("\n");
+    caret.style.left = `calc(var(--pad) + ${Array.from(before.at(-1)).length}ch - ${box.scrollLeft}px)`;
+    caret.style.top = `calc(var(--pad) + ${before.length * 1.4}em - 2px)`;
+  },
+
+  // The box is as tall as its lines.
+  grow() {
+    const box = $("expression");
+    box.rows = Math.min(12, box.value.split("\n").length);
+  },
+
+  put(text) {
+    $("expression").value = text;
+    this.grow();
+    this.number();
+  },
+
+  // A slider for the number at the cursor; it stays on its number while it is moved.
+  number() {
+    const box = $("expression");
+    if (document.activeElement === $("amount")) return;
+    const at = document.activeElement === box ? box.selectionStart : -1;
+    const found = at < 0 ? undefined : [...box.value.matchAll(/(?<![\w.])\d{1,9}(?!\w)/g)].find(({ index, 0: digits }) => index <= at && at <= index + digits.length);
+    if (!found && at < 0 && this.slid) return;
+    this.slid = found && { start: found.index, length: found[0].length };
+    $("number").hidden = !found;
+    if (!found) return;
+    $("amount").max = String(Math.max(16, 2 * Number(found[0])));
+    $("amount").value = $("amount-is").textContent = found[0];
+    $("amount").setAttribute("aria-label", `the number ${found[0]} at character ${found.index + 1}`);
+  },
+
+  slide(value) {
+    const box = $("expression");
+    if (!this.slid) return;
+    const { start, length } = this.slid;
+    box.value = `${box.value.slice(0, start)}${value}${box.value.slice(start + length)}`;
+    this.slid = { start, length: String(value).length };
+    $("amount-is").textContent = String(value);
+    this.oninput(box.value);
   },
 
   word() {
@@ -62,7 +105,6 @@ const expression = {
   list() {
     const [box, list] = [$("expression"), $("completions")];
     list.hidden = !this.offered.length;
-    box.setAttribute("aria-expanded", String(!list.hidden));
     list.replaceChildren(
       ...this.offered.map((name, place) => {
         const item = document.createElement("li");

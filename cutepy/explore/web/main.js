@@ -4,9 +4,11 @@ const EXAMPLES = {
   "Operations": ["zipped_divide((8,8):(8,1), (4,4))", "composition((6,2):(8,2), (4,3):(3,1))", "coalesce((2,(1,6)):(1,(6,2)))", "complement((2,2):(1,4), 16)", "blocked_product((2,5):(5,1), (3,4):(1,3))", "raked_product((2,5):(5,1), (3,4):(1,3))", "right_inverse((4,8):(8,1))"],
   "Threads and values": ["((4,8),(2,2)):((32,1),(16,8))|tv|over=(16,8)", "((8,4),(4,1)):((4,128),(1,1))|tv|over=(32,16)"],
   "Banks and swizzles": ["(32,32):(32,1)|banks", "S<5,0,5> o 0 o (32,32):(32,1)|banks", "S<3,0,3> o 0 o (8,8):(8,1)|swizzle", "(8,64):(64,1)|banks|element_bytes=2"],
+  "Named lines": ["A = (8,8):(8,1)\nB = S<3,0,3> o 0 o A|compare", "tv = ((4,8),(2,2)):((32,1),(16,8))\nA = (16,8):(8,1)\ncomposition(A, tv)", "A = (4,8):(8,1)\nB = (4,8):(1,4)|compare"],
+  "Questions": ["conflict_free((32,32), [(32,32):(1,32), (32,32):(32,1)])", "bank_conflicts((32,32):(128,1))", "widest_copy((128,64), (128,64), 256)", "convert((4,2):(2,1), (4,2):(1,4))"],
   "Large": ["(64,64):(64,1)", "((16,32),(32,16)):((1,512),(16,16384))"],
 };
-const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree" };
+const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree", compare: "Side by side" };
 const FIELDS = { tiles: [["tiler", "tile"], ["tile", "show tile"], ["threads", "its threads"]], tv: [["over", "over the tile"]], memory: [["width", "offsets a row"]], banks: [["element_bytes", "bytes an element"], ["banks", "banks"]], grid: [["highlight", "frame"]] };
 const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)" };
 const OWN = ["e", "view", "thread", "value", "cell", "bytes", "access", "lanes"]; // of the address; options of these names have o. before them
@@ -16,15 +18,17 @@ const page = {
   state: { text: "", view: "", options: {}, thread: null, value: null, cell: null, access: {} },
   dark: matchMedia("(prefers-color-scheme: dark)"),
   chosen: "auto",
+  past: [],
 
   theme() {
     return this.chosen === "auto" ? (this.dark.matches ? "dark" : "light") : this.chosen;
   },
 
-  read(first) {
+  read(first, address = location.hash) {
     const { state } = this;
     clearTimeout(this.writing);
-    const given = new URLSearchParams(location.hash.slice(1));
+    this.writing = 0;
+    const given = new URLSearchParams(address.slice(1));
     const number = (name, other) => (/^\d{1,6}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : other);
     const [, grid, place] = /^(\d{1,6})\.(\d{1,6})$/.exec(given.get("cell") ?? "") ?? [];
     Object.assign(state, { text: first.text, view: first.view, options: first.view ? { [first.view]: first.options } : {} });
@@ -45,6 +49,7 @@ const page = {
   address() {
     const { text, view, options, thread, value, cell, access } = this.state;
     clearTimeout(this.writing);
+    this.writing = 0;
     const given = new URLSearchParams({ e: text });
     if (view) given.set("view", view);
     for (const [name, option] of Object.entries(options[view] ?? {})) if (option) given.set(OWN.includes(name) ? `o.${name}` : name, option);
@@ -55,7 +60,28 @@ const page = {
     if (access.access_bytes !== access.element_bytes) given.set("access", access.access_bytes);
     if (access.lanes) given.set("lanes", "1");
     const address = `#${given}`;
-    if (address !== location.hash && location.protocol !== "about:") history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", address);
+    if (address === this.at) return;
+    if (this.at !== undefined) this.past.push(this.at);
+    this.at = address;
+    $("undo").disabled = !this.past.length;
+    if (address !== location.hash && location.protocol !== "about:") history.pushState(null, "", address);
+  },
+
+  // The page as it was before the last action; a browser's own Back goes no further than 50 steps.
+  undo() {
+    if (this.writing) this.address();
+    const before = this.past.pop();
+    if (before === undefined) return;
+    if (location.protocol !== "about:") history.pushState(null, "", before || "#");
+    this.back(before);
+  },
+
+  back(address) {
+    this.at = address;
+    $("undo").disabled = !this.past.length;
+    this.read(this.first, address);
+    expression.put(this.state.text);
+    this.look(true);
   },
 
   async look(quiet) {
@@ -78,6 +104,9 @@ const page = {
   show(looked, newest) {
     const { state } = this;
     $("result").textContent = looked.value;
+    const named = (looked.lines ?? []).map(([name, text, value]) => [name || "", text === value ? value : `${text} = ${value}`]);
+    $("lines").hidden = !named.length;
+    $("lines").replaceChildren(...named.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
     $("facts").replaceChildren(...looked.facts.map((fact) => element("span", fact)));
     if (newest && state.view && looked.view !== state.view) state.view = ""; // the view gave way
     this.tabs(looked);
@@ -152,7 +181,7 @@ const page = {
 
   go(text, view = "", options = {}) {
     Object.assign(this.state, { text, view, options: view ? { [view]: options } : {}, thread: null, value: null, cell: null });
-    $("expression").value = text;
+    expression.put(text);
     expression.close();
     this.look();
   },
@@ -188,7 +217,7 @@ function wire(first) {
   $("share").addEventListener("click", () => (page.address(), copied($("share"), location.href)));
   for (const [group, all] of Object.entries(EXAMPLES)) {
     const options = element("optgroup", "", { label: group });
-    options.append(...all.map((example) => element("option", example.split("|")[0], { value: example })));
+    options.append(...all.map((example) => element("option", example.split("|")[0].replaceAll("\n", "; "), { value: example })));
     $("examples").append(options);
   }
   $("examples").addEventListener("change", ({ target }) => {
@@ -200,7 +229,13 @@ function wire(first) {
   expression.oninput = (text) => ((page.state.text = text), page.look());
   panels.start(page.state, (marks) => (marks ? page.write() : page.look()));
   panels.go = (text) => page.go(text);
-  addEventListener("hashchange", () => (page.read(first), ($("expression").value = page.state.text), page.look(true)));
+  [page.first, page.at] = [first, location.hash];
+  $("undo").addEventListener("click", () => page.undo());
+  addEventListener("hashchange", () => {
+    if (location.hash === page.past.at(-1)) page.past.pop();
+    else if (location.hash !== page.at) page.past.push(page.at);
+    page.back(location.hash);
+  });
   kernels.start();
   wireViews();
   wirePicture();

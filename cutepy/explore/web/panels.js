@@ -1,5 +1,5 @@
 // What stands beside the picture: the cell, the thread, banks and segments, the steps of explain, exports.
-const EXPORTS = [["fence", "docs fence", "md"], ["svg", "SVG", "svg"], ["png", "PNG", "png"], ["tikz", "TikZ", "tex"], ["text", "text", "txt"], ["cute", "CuTe", "txt"], ["cpp", "CuTe C++", "cpp"], ["pycute", "pycute", "py"], ["python", "cutepy", "py"], ["latex", "LaTeX", "tex"]];
+const EXPORTS = [["fence", "docs fence", "md"], ["svg", "SVG", "svg"], ["png", "PNG", "png"], ["tikz", "TikZ", "tex"], ["text", "text", "txt"], ["cute", "CuTe", "txt"], ["cpp", "CuTe C++", "cpp"], ["pycute", "pycute", "py"], ["python", "cutepy", "py"], ["latex", "LaTeX", "tex"], ["embed", "embedding", "html"]];
 
 const panels = {
   state: null,
@@ -182,6 +182,7 @@ const panels = {
   },
 
   async exported(format = $("format").value) {
+    if (format === "embed") return `<iframe src="${element("i", location.href).innerHTML.replaceAll('"', "&quot;")}" title="cutepy explorer" style="width:100%;height:760px;border:0"></iframe>`;
     const answer = await this.ask({ ask: "export", ...this.shown(), format });
     return answer && (answer.text ?? answer.error);
   },

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from math import gcd
 from operator import add, floordiv, mod, mul, sub, truediv
 from typing import Any
 
 from ...errors import CutepyError, LayoutError, NotationError, OperandError
-from ...lazy import sympy
+from ...lazy import LazyFunction, sympy
 from ..algebra.bits import strided_over_f2
 from ..algebra.composition import neighbours
 from ..algebra.operation import OPERATIONS, Act
@@ -152,7 +152,7 @@ def tiler_of(node: TextNode, fail: Fail) -> object:
     """An integer, a layout, `_`, or a tuple of tilers."""
     if isinstance(node.value, tuple):
         return tuple([tiler_of(entry, fail) for entry in node.value])
-    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis, bool)):
+    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis, bool, str)):
         return node.value
     raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
 
@@ -366,6 +366,48 @@ QUESTIONS: dict[str, Act] = {
     )
 }
 """What an expression may ask of a layout; the answer is a number, a tuple, yes or no."""
+
+
+class Finding:
+    """A function of the library whose answer is no layout, as an act of texts; its module is loaded by the first call.
+
+    `layouts` is how many operands in front are layouts.
+    """
+
+    def __init__(self, module: str, name: str, layouts: int) -> None:
+        self._function, self.__name__, self.layouts = (
+            LazyFunction(f"cutepy.layout.algebra.{module}", name),
+            name,
+            layouts,
+        )
+
+    @property
+    def __signature__(self) -> Signature:
+        takes = signature(self._function.__wrapped__).parameters.values()
+        return Signature([each.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) for each in takes])
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._function.__doc__
+
+    def __call__(self, *operands: object) -> object:
+        return self._function(**dict(zip(self.__signature__.parameters, operands, strict=False)))
+
+
+FINDINGS: dict[str, Act] = {
+    name: Finding(module, name, layouts)
+    for module, name, layouts in (
+        ("banks", "bank_conflicts", 1),
+        ("banks", "transactions", 1),
+        ("conflict_free", "conflict_free", 0),
+        ("convert", "convert", 2),
+        ("copies", "widest_copy", 2),
+        ("thread_values", "touched_by", 1),
+        ("thread_values", "vectorised", 2),
+        ("thread_values", "who_owns", 1),
+    )
+}
+"""What an expression may ask of accesses, copies and conversions; the answer says why."""
 _SPELT = frozenset("shape stride order offset swizzle loc ip".split())
 """Keywords of the spellings of layouts."""
 _OF_MODES = frozenset({"get", "select", "take", "group_modes", *QUESTIONS})
@@ -460,7 +502,8 @@ class Meaning:
 
     def operands(self, call: CallNode) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
-        layouts = OPERATIONS[call.name].layouts if call.name in OPERATIONS else 1
+        record = OPERATIONS.get(call.name) or FINDINGS.get(call.name)
+        layouts = getattr(record, "layouts", 1)
         first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
         tilers = [self._tiler(part) for part in call.entries[layouts:]]
         named = {name: self._tiler(part) for name, part in call.keywords.items()}
@@ -481,6 +524,8 @@ class Meaning:
         except TypeError:
             given = [*map(spelt, operands), *(f"{name}={spelt(value)}" for name, value in named.items())]
             raise call.wrong(f"takes ({', '.join(takes.parameters)}), not ({', '.join(given)})") from None
+        if call.name in FINDINGS:
+            bound.apply_defaults()
         return (*bound.args, *bound.kwargs.values())
 
     def computed(self, call: CallNode, operands: tuple[object, ...]) -> object:
@@ -495,7 +540,8 @@ class Meaning:
         except OperandError as error:
             raise call.wrong(f"does not take these operands: {error}") from error
         except CutepyError as error:
-            error.fixes = fixes_of(call.name, self.functions[call.name], operands)
+            if call.name not in FINDINGS:
+                error.fixes = fixes_of(call.name, self.functions[call.name], operands)
             raise error.at(self.tree.text, call.column) from error.__cause__
         except TypeError as error:
             raise call.wrong(f"does not take these operands: {error}") from error

@@ -9,18 +9,22 @@ them goes where its basis says, and XOR joins bits.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ...errors import NotationError
+from ...errors import CutepyError, NotationError
 from ..algebra.bits import linear_layout_of
 from ..algebra.operation import Act
 from ..algebra.rearrange import make_ordered_layout
 from ..public import guarded
 from ..values.composed import AnyLayout
-from .meaning import CALLS, QUESTIONS, Meaning, functions
+from .lines import column_before, named_in, names_values, pieces, substituted
+from .meaning import CALLS, FINDINGS, QUESTIONS, Meaning, functions
 from .syntax import read
 
 _SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <|\]\{")
+_TRITON = re.compile(r"#\w|[Ll]inear|Blocked|size 1 dim| -> \(|\w = <|\]\{")
 _SIZES = re.compile(r"\s*[0-9]+(\s*[x,]\s*[0-9]+)+\s*")
 _XLA = re.compile(r"\s*\w+\[(?P<sizes>[0-9][0-9, ]*)\]\{(?P<minor>[0-9][0-9, ]*)(?P<tiles>:[^}]*)?\}\s*")
 _WORDS = ("ValueType", "Value type")
@@ -129,9 +133,26 @@ def parse_expression(text: str) -> Expression:
     >>> print(parse_expression("S<2,0,3> o 0 o coalesce((8,8):(8,64))").value)
     S<2,0,3> o 0 o 64:8
 
+    Lines may name values for later ones, and the last line is what the text is:
+
+    >>> print(parse_expression("A = (8,8):(8,1); zipped_divide(A, (4,4))").value)
+    ((4,4),(2,2)):((8,1),(32,4))
+
     Raises NotationError, with the column and a caret, for a text that is none, and what the algebra raises for operands
     that do not go together.
     """
+    if isinstance(text, str) and not is_foreign(text) and names_values(text):
+        return read_lines(text)[-1].expression
+    return parse_line(text)
+
+
+def is_foreign(text: str) -> bool:
+    """True for Triton's and XLA's texts and for prints of parts, whose lines are no expressions."""
+    return _TRITON.search(text) is not None or (_SIGNS.search(text) is not None and not names_values(text))
+
+
+def parse_line(text: str) -> Expression:
+    """One expression, without names."""
     foreign = _foreign(text)
     if foreign is not None:
         return Expression(text.strip(), "", (), foreign)
@@ -143,6 +164,113 @@ def parse_expression(text: str) -> Expression:
     return Expression(text.strip(), call.name, operands, meaning.computed(call, operands))
 
 
+MOST_LINES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that was read: the name it gives ("" for none), its text as written, where that begins, its value."""
+
+    name: str
+    text: str
+    column: int
+    expression: Expression
+    meant: str
+    """The text that stands for the name."""
+
+    @property
+    def value(self) -> object:
+        """The layout, or what else the line is."""
+        return self.expression.value
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A text of several lines that was read; its last line is what it is as an expression."""
+
+    source: str
+    lines: tuple[Line, ...]
+
+    @property
+    def shown(self) -> tuple[Line, ...]:
+        """The lines without a name: what a picture of the text shows."""
+        return tuple(line for line in self.lines if not line.name)
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def read_lines(text: str) -> list[Line]:
+    """The lines of a text, with their values.
+
+    >>> [(line.name, str(line.expression.value)) for line in read_lines("A = (4,2):(2,1)\\ncomposition(A, 4:2)")]
+    [('A', '(4,2):(2,1)'), ('', '(2,2):(4,1)')]
+
+    Raises what `parse_expression` raises, with the column in the whole text; NotationError for a name that is given
+    twice or is a function's.
+    """
+    found: list[Line] = []
+    named: dict[str, str] = {}
+    cut = pieces(text)
+    if len(cut) > MOST_LINES:
+        raise NotationError(f"there are {len(cut)} lines; a text has at most {MOST_LINES}", text, cut[MOST_LINES][0])
+    for start, piece in cut:
+        name, body, begin = named_in(piece)
+        if name in known_names():
+            raise NotationError(f"{name} is a word of the grammar; give the value another name", text, start)
+        if name and name in named:
+            raise NotationError(f"{name} is named twice; a name has one value", text, start)
+        if not body:
+            raise NotationError(f"{name} has no value; write {name} = (4,8):(8,1)", text, start)
+        whole, shifts = substituted(body, named)
+        try:
+            expression, meant = _line(whole, named=bool(name))
+        except CutepyError as error:
+            if error.column is not None:
+                error.args = (str(error).partition("\n")[0],)
+                error.at(text, start + begin + column_before(error.column, shifts))
+            error.fixes = tuple(
+                f"{text[: start + begin]}{fix}{text[start + begin + len(body) :]}" for fix in error.fixes
+            )
+            raise
+        found.append(Line(name, body, start + begin, expression, meant))
+        named[name] = meant
+    return found
+
+
+def _line(text: str, *, named: bool) -> tuple[Expression, str]:
+    """The expression that a line is, and what stands for its name: its value; sizes and tilers as they were written.
+
+    A name may stand for a tiler, which is no expression of its own.
+    """
+    tiler: object = None
+    with suppress(CutepyError):
+        tiler = parse_tiler(text) if named else None
+    try:
+        expression = parse_line(text)
+    except CutepyError:
+        if not isinstance(tiler, tuple):
+            raise
+        expression = Expression(text, "", (), tiler)
+    written = isinstance(tiler, int | tuple) and (":" not in text or expression.value is tiler)
+    return expression, text if written else str(expression.value)
+
+
+def expression_of(text: str) -> Expression:
+    """The expression that a text is: of several lines the last.
+
+    >>> print(expression_of("(4,8):(8,1); (4,8):(1,4)"))
+    (4,8):(1,4)
+    """
+    several = len(pieces(text)) > 1 and not is_foreign(text)
+    return read_lines(text)[-1].expression if several else parse_expression(text)
+
+
+def with_values(text: str, lines: Iterable[Line]) -> str:
+    """The text with the values of named lines in the place of their names."""
+    return substituted(text.strip(), {line.name: line.meant for line in lines if line.name})[0]
+
+
 def parse_call(text: str) -> tuple[Act | None, tuple[object, ...]]:
     """The function that `text` calls and its operands, without the call: to explain what may be refused.
 
@@ -151,6 +279,10 @@ def parse_call(text: str) -> tuple[Act | None, tuple[object, ...]]:
 
     A layout alone gives None and nothing. Raises as `parse_expression`, but for the outermost call.
     """
+    if names_values(text):
+        *_before, (_start, last) = pieces(text)
+        named = read_lines(text.rpartition(last)[0])
+        text = with_values(last.partition("=")[2] if names_values(last) else last, named)
     meaning = _expression(text)
     call = meaning.call()
     if call is not None:
@@ -159,10 +291,15 @@ def parse_call(text: str) -> tuple[Act | None, tuple[object, ...]]:
     return None, ()
 
 
+def known_names() -> frozenset[str]:
+    """Words that no value may have as its name: what an expression may call, and the signs that are letters."""
+    return frozenset(functions().keys() | QUESTIONS.keys() | FINDINGS.keys() | {"o", "None", "True", "False", "_"})
+
+
 def _expression(text: str) -> Meaning:
     if not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
-    known = functions() | QUESTIONS
+    known = functions() | QUESTIONS | FINDINGS
     tree = read(text, CALLS.keys() | known.keys(), ", ".join(known), known)
     return Meaning(tree, known)
 

@@ -174,6 +174,7 @@ _TYPES = frozenset("layout composed_layout swizzle tile shape stride int_tuple c
 _NUMBERS = frozenset("Int C constant Integer E ScaledBasis F2( floor ceiling Mod Max Min Stride make_stride".split())
 """Calls that a stride may be, or be made of."""
 _POINTER = re.compile(r"\w*ptr\w*|counting_iter|tmem_|DescriptorIterator")
+_WORD = re.compile(r'"([a-z_]+)"')
 _PYCUTE_SWIZZLE = r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})"
 
 
@@ -310,6 +311,9 @@ class Reader:
             group = TextNode(token.column, tuple(entries), comma or token.text != "(")
             return self._at(group) if group.grouped and _is_layout(group.grouped) else group
         if token.text == '"':
+            if self.functions and (word := _WORD.match(self.tokens.text, token.column)):
+                self.tokens.next = self.tokens._read(word.end())
+                return TextNode(token.column, word[1])
             return self._quoted(token)
         if token.text == "-":
             return TextNode(token.column, Joined(TextNode(token.column, -1), [("*", self.value(1))]))
