@@ -34,7 +34,7 @@ DOC_OPTIONS = ("alt", "caption", "align", "name", "file")
 """What a document may say beside the drawing's own options; and `width` with a unit (a bare number is that of a view).
 `file` is for `cutepy figures`."""
 
-PAGE_NAMES = ("e", "view", "thread", "value", "cell", "bytes", "access", "lanes")
+PAGE_NAMES = ("e", "view", "thread", "value", "cell", "bytes", "access", "lanes", "puzzle")
 """What the explorer's address holds beside options; an option of such a name has `o.` before it."""
 
 Markdown = Any  # Python-Markdown's object, which ships no types

@@ -1,4 +1,5 @@
-/* "Edit me" below every picture that a fence drew: its layout in the explorer, which `make docs` puts beside these pages. */
+/* "Edit me" below every picture that a fence drew: its layout in the explorer, which `make docs` puts beside these pages;
+   and the links of questions and puzzles, which begin in it. */
 {
   const explorer = new URL("explore.html", document.currentScript.src);
   for (const figure of document.querySelectorAll("figure.cutepy[data-layout]")) {
@@ -11,4 +12,5 @@
     link.href = `${explorer}#${figure.dataset.explore}`;
     figure.append(link);
   }
+  for (const link of document.querySelectorAll("a.cutepy-try[data-explore]")) link.href = `${explorer}#${link.dataset.explore}`;
 }

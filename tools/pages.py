@@ -2,7 +2,9 @@
 
 `<!-- tour: tour/swizzle.py -->` is that script of examples/, cell by cell, with what each cell prints and draws. It
 runs in a process of its own, without a GPU driver, so that a page is the same wherever it is built; a script that
-fails ends the build. A `python` fence that begins with `>>>` is shown as `pycon`: its output has no colours of Python.
+fails ends the build. A row `| 7 |` of a table is a link to what `# 7` of a session calls, in the explorer; so is
+`[text](explore:EXPRESSION&puzzle=3)`. A `python` fence that begins with `>>>` is shown as `pycon`: its output has no
+colours of Python.
 """
 
 import json
@@ -13,6 +15,7 @@ import sys
 import tempfile
 from html import escape
 from pathlib import Path
+from urllib.parse import quote_plus
 
 from markdown import Markdown
 from markdown.extensions import Extension
@@ -23,6 +26,9 @@ from cutepy.docs import live_script
 ROOT = Path(__file__).resolve().parents[1]
 LIVE = "application/vnd.cutepy.live+json"
 TOUR = re.compile(r"<!-- tour: (?P<script>[\w/]+\.py) -->")
+TRIED = re.compile(r"\[(?P<text>[^\]]+)\]\(explore:(?P<asked>[^\s()]+)\)")
+CALLED = re.compile(r">>> # (?P<number>\d+)\n>>> (?P<call>(?:.*\n)(?:\.\.\. .*\n)*)")
+AROUND = (r"print\((.*)\)", r"str\((.*)\)\.splitlines\(\)\[0\]", r"(.*)\.(?:grid\(\)|shuffles)")
 NO_DRIVER = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
 
 
@@ -39,6 +45,23 @@ def cells(script: Path) -> list[dict[str, object]]:
         return found
 
 
+def questions(text: str) -> dict[str, str]:
+    """The calls of a page's sessions by their numbers, as texts: what is printed of them is left out."""
+    found = {}
+    for match in CALLED.finditer(text):
+        call = " ".join(match["call"].replace("\n...", "").split())
+        for around in AROUND:
+            call = re.sub(f"^{around}$", r"\1", call)
+        found[match["number"]] = call
+    return found
+
+
+def tried(text: str, expression: str, *others: str) -> str:
+    """A link that opens the explorer at an expression, which is quoted; the page's script knows where that is."""
+    asked = "&".join([f"e={expression}", *others])
+    return f'<a class="cutepy-try" data-explore="{escape(asked)}">{text}</a>'
+
+
 class Pages(Preprocessor):
     """Markdown in the place of a tour's comment; pictures are put in as they are. Sessions have their own language."""
 
@@ -48,6 +71,12 @@ class Pages(Preprocessor):
         for line in lines:
             tour = TOUR.fullmatch(line)
             found += self.tour(ROOT / "examples" / tour["script"]) if tour else [line]
+        calls = questions("\n".join(found))
+        for place, line in enumerate(found):
+            row = re.match(r"\| (\d+) \|", line)
+            if row and row[1] in calls:
+                found[place] = f"| {tried(row[1], quote_plus(calls[row[1]]))} |{line[row.end() :]}"
+            found[place] = TRIED.sub(lambda link: tried(link["text"], *link["asked"].split("&")), found[place])
         following = [*found[1:], ""]
         return [
             "```pycon" if line == "```python" and after.startswith(">>>") else line

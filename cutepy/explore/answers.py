@@ -24,6 +24,7 @@ from ..layout.text.parse import expression_of, is_foreign, parse_call, read_line
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
 from .accesses import ThreadAccess, better, cell_rows, indices_of, memory_rows, summed, thread_of, thread_rows, verdicts
+from .puzzles import PUZZLES, judged
 
 Answer: TypeAlias = dict[str, object]
 
@@ -316,6 +317,16 @@ def told(text: str) -> Answer:
     }
 
 
+def puzzle(number: int, text: str) -> Answer:
+    """A puzzle's task, and whether the text solves it; where it does not, its counter-example."""
+    if not 1 <= number <= len(PUZZLES):
+        raise DrawError(f"there is no puzzle {number}; they are numbered from 1 to {len(PUZZLES)}")
+    task, hint = PUZZLES[number - 1], judged(number, text)
+    after = PUZZLES[number].start if number < len(PUZZLES) else ""
+    told = {"title": task.title, "task": task.task, "count": len(PUZZLES), "next": after}
+    return {**told, "solved": not hint, "hint": hint}
+
+
 def export(text: str, view: str, options: Mapping[str, str], format: str) -> Answer:
     """The expression or its picture in another notation."""
     if format in NOTATIONS:
@@ -329,6 +340,6 @@ def export(text: str, view: str, options: Mapping[str, str], format: str) -> Ans
 
 
 QUESTIONS: dict[str, Callable[..., Answer]] = {
-    question.__name__: question for question in (result, names, look, cell, thread, memory, found, told, export)
+    question.__name__: question for question in (result, names, look, cell, thread, memory, found, told, puzzle, export)
 }
 """Everything that the page may ask."""

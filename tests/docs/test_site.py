@@ -11,6 +11,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from chromium import Page, find_chromium
 
+from cutepy.explore.answers import look
+from cutepy.explore.puzzles import PUZZLES
+
 LOADS = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest", "xlink:href"}
 FOREIGN = re.compile(r"(?:https?:)?//[\w.-]+\.\w+")
 IN_CSS = re.compile(r"""(?:url\(|@import)\s*["']?(?P<to>(?:https?:)?//[^"')\s]+)""")
@@ -177,6 +180,27 @@ def test_every_picture_of_a_fence_can_be_edited(site: Path, tab: Page) -> None:
         parts = urlsplit(link)
         assert Path(unquote(parts.path)) == site / "explore.html"
         assert parse_qs(parts.fragment)["e"] == [layout]
+
+
+def test_every_question_is_a_link_that_the_explorer_answers(site: Path, tab: Page) -> None:
+    tab.open(site / "algebra" / "questions.html")
+    links = tab.evaluate("[...document.querySelectorAll('td a.cutepy-try')].map((a) => [a.textContent, a.href])")
+    assert isinstance(links, list) and [number for number, _href in links] == [str(k) for k in range(1, 25)]
+    for _number, href in links:
+        parts = urlsplit(href)
+        assert Path(unquote(parts.path)) == site / "explore.html"
+        found = look(parse_qs(parts.fragment)["e"][0])
+        assert found["value"] and "refused" not in found
+
+
+def test_every_puzzle_is_a_link(site: Path, tab: Page) -> None:
+    tab.open(site / "puzzles.html")
+    links = tab.evaluate("[...document.querySelectorAll('a.cutepy-try')].map((a) => a.href)")
+    assert isinstance(links, list)
+    asked = [parse_qs(urlsplit(href).fragment) for href in links]
+    assert [(one["puzzle"], one["e"]) for one in asked] == [
+        ([str(number)], [puzzle.start]) for number, puzzle in enumerate(PUZZLES, 1)
+    ]
 
 
 def test_search_works_from_a_folder(site: Path, tab: Page) -> None:

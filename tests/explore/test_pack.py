@@ -87,6 +87,7 @@ more = {
     "found": {"text": "(16,16):(16,1)", "access": access},
     "export": {**about, "format": "tikz"},
     "names": {},
+    "puzzle": {"number": 2, "text": "(4,8):(8,1)"},
 }
 for name in QUESTIONS:
     found = json.loads(answer(json.dumps({"ask": name, **more.get(name, {"text": about["text"]})})))

@@ -158,6 +158,20 @@ def test_fifty_actions_are_undone(browser: Browser) -> None:
     browser.wait("document.getElementById('result').textContent === '(8,8):(8,1)'")
 
 
+def test_a_puzzle_is_solved_and_the_next_one_follows(browser: Browser) -> None:
+    browser.go("(4,8):(1,4)", puzzle="2")
+    browser.wait("document.getElementById('verdict').className === 'no'")
+    assert browser.text("#of-puzzle") == "Puzzle 2 of 20: Row after row"
+    assert browser.text("#verdict") == "Not yet: at (1,0) it gives 1, and 8 is asked for"
+    browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
+    browser.type("(4,8):(8,1)")
+    browser.wait("document.getElementById('verdict').className === 'yes'")
+    browser.evaluate("document.getElementById('next').click()")
+    browser.wait("document.getElementById('of-puzzle').textContent === 'Puzzle 3 of 20: Padded columns'")
+    browser.go("(8,8):(8,1)")
+    assert browser.evaluate("document.getElementById('puzzle').hidden")
+
+
 def test_completion_by_keyboard(browser: Browser) -> None:
     browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
     browser.type("zip")

@@ -11,11 +11,11 @@ const EXAMPLES = {
 const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree", compare: "Side by side" };
 const FIELDS = { tiles: [["tiler", "tile"], ["tile", "show tile"], ["threads", "its threads"]], tv: [["over", "over the tile"]], memory: [["width", "offsets a row"]], banks: [["element_bytes", "bytes an element"], ["banks", "banks"]], grid: [["highlight", "frame"]] };
 const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)" };
-const OWN = ["e", "view", "thread", "value", "cell", "bytes", "access", "lanes"]; // of the address; options of these names have o. before them
+const OWN = ["e", "view", "thread", "value", "cell", "bytes", "access", "lanes", "puzzle"]; // of the address; options of these names have o. before them
 const THEMES = { auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
 const page = {
-  state: { text: "", view: "", options: {}, thread: null, value: null, cell: null, access: {} },
+  state: { text: "", view: "", options: {}, puzzle: null, thread: null, value: null, cell: null, access: {} },
   dark: matchMedia("(prefers-color-scheme: dark)"),
   chosen: "auto",
   past: [],
@@ -33,6 +33,7 @@ const page = {
     const [, grid, place] = /^(\d{1,6})\.(\d{1,6})$/.exec(given.get("cell") ?? "") ?? [];
     Object.assign(state, { text: first.text, view: first.view, options: first.view ? { [first.view]: first.options } : {} });
     Object.assign(state, { thread: number("thread", null), value: number("value", null), cell: grid ? { grid: Number(grid), place: Number(place) } : null });
+    state.puzzle = number("puzzle", null);
     if (given.has("e")) {
       Object.assign(state, { text: given.get("e"), view: given.get("view") ?? "" });
       const named = [...given].filter(([name]) => !OWN.includes(name)).map(([name, value]) => [name.replace(/^o\./, ""), value]);
@@ -59,6 +60,7 @@ const page = {
     if (access.element_bytes !== 4) given.set("bytes", access.element_bytes);
     if (access.access_bytes !== access.element_bytes) given.set("access", access.access_bytes);
     if (access.lanes) given.set("lanes", "1");
+    if (this.state.puzzle !== null) given.set("puzzle", this.state.puzzle);
     const address = `#${given}`;
     if (address === this.at) return;
     if (this.at !== undefined) this.past.push(this.at);
@@ -92,6 +94,7 @@ const page = {
     if (!quiet && asked !== this.asked) state.cell = null; // a cell is one of the picture that it was chosen in
     this.asked = asked;
     if (!quiet) this.write();
+    this.puzzle(text);
     const looked = await python.ask("look", { ask: "look", ...question });
     if (!looked) return;
     expression.complain(looked);
@@ -99,6 +102,21 @@ const page = {
     $("last").textContent = looked.error && panels.looked ? `Below: ${panels.looked.asked.text}, the last text that could be read.` : "";
     if (!looked.error) this.show({ ...looked, asked: { ...question, view: looked.view } }, asked === this.asked);
     performance.mark("pictured", { detail: looked.text ?? text });
+  },
+
+  // The puzzle that the address names: its task, and what the text that stands there is of an answer.
+  async puzzle(text) {
+    const number = this.state.puzzle;
+    $("puzzle").hidden = number === null;
+    if (number === null) return;
+    const judged = await python.ask("puzzle", { ask: "puzzle", number, text });
+    if (!judged || number !== this.state.puzzle) return;
+    $("of-puzzle").textContent = judged.error ? "Puzzles" : `Puzzle ${number} of ${judged.count}: ${judged.title}`;
+    $("task").textContent = judged.task ?? "";
+    $("verdict").textContent = judged.error ?? (judged.solved ? "Right!" : `Not yet: ${judged.hint}`);
+    $("verdict").className = judged.solved ? "yes" : "no";
+    $("next").hidden = !judged.solved || !judged.next;
+    this.following = judged.next;
   },
 
   show(looked, newest) {
@@ -179,8 +197,8 @@ const page = {
     this.look();
   },
 
-  go(text, view = "", options = {}) {
-    Object.assign(this.state, { text, view, options: view ? { [view]: options } : {}, thread: null, value: null, cell: null });
+  go(text, view = "", options = {}, puzzle = null) {
+    Object.assign(this.state, { text, puzzle, view, options: view ? { [view]: options } : {}, thread: null, value: null, cell: null });
     expression.put(text);
     expression.close();
     this.look();
@@ -231,6 +249,7 @@ function wire(first) {
   panels.go = (text) => page.go(text);
   [page.first, page.at] = [first, location.hash];
   $("undo").addEventListener("click", () => page.undo());
+  $("next").addEventListener("click", () => page.go(page.following, "", {}, page.state.puzzle + 1));
   addEventListener("hashchange", () => {
     if (location.hash === page.past.at(-1)) page.past.pop();
     else if (location.hash !== page.at) page.past.push(page.at);
