@@ -119,6 +119,14 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
             assert (page.parent / to.partition("#")[0]).exists(), f"{page.name}: {to}"
 
 
+def test_forty_things_are_told_how_to_do() -> None:
+    page = (ROOT / "docs" / "how-do-i.md").read_text()
+    told = page.split("\n### How do I ")[1:]
+    asked = [section.partition("?\n\n```python\n")[0] for section in told]
+    assert all(re.search(r"\n```\n\nMore: \[.+\]\(.+\)\.\n", section) for section in told)
+    assert len(asked) == len(set(asked)) == page.count("\n### ") == 40 and not any("\n" in name for name in asked)
+
+
 def public_names() -> Iterator[tuple[str, str]]:
     """(where a public thing is defined, its name), for functions and classes."""
     for layer in ("cutepy", "cutepy.layout", "cutepy.tensor", "cutepy.gpu", "cutepy.ops", "cutepy.draw"):

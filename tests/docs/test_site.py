@@ -1,6 +1,7 @@
 """The site that `make docs` builds: no link is broken, nothing leaves it, every layout is a picture."""
 
 import importlib.util
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -201,6 +202,12 @@ def test_every_puzzle_is_a_link(site: Path, tab: Page) -> None:
     assert [(one["puzzle"], one["e"]) for one in asked] == [
         ([str(number)], [puzzle.start]) for number, puzzle in enumerate(PUZZLES, 1)
     ]
+
+
+def test_every_how_do_i_is_in_the_search(site: Path) -> None:
+    entries = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
+    found = [entry["title"] for entry in entries if entry["location"].startswith("how-do-i.html#")]
+    assert sum(title.startswith("How do I") for title in found) == 40
 
 
 def test_search_works_from_a_folder(site: Path, tab: Page) -> None:
