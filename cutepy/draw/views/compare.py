@@ -13,7 +13,7 @@ from ...layout.values.int_tuple import show
 from ..grid import Figure, Grid, clean, shorten
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid
-from .table import as_layout, parts
+from .table import as_layout, panels
 
 MOST_COMPARED = 1 << 14
 """Layouts of more coordinates stand side by side without being compared."""
@@ -35,8 +35,8 @@ class Compare:
             differing = frozenset(_differing(first, layout)) if number else frozenset()
             if number:
                 notes.append(_told(name or str(layout), layout, first_name or str(first), first, differing))
-            for part in parts(layout):
-                grid = layout_grid(part, look)
+            for panel in panels(layout):
+                grid = layout_grid(panel, look)
                 caption = "\n".join(line for line in (name, f"{layout} {grid.caption}".strip()) if line)
                 marked = frozenset(grid.places(differing)) | grid.marked
                 grids.append(replace(grid, caption=shorten(caption, 80), marked=marked))
