@@ -1,5 +1,5 @@
-"""One grammar at every door: an expression of the reference has one answer in Python, as a text, in a shell, in a fence
-and in the page.
+"""One grammar at every door: an expression of the reference has one answer in Python, as a text, in a shell, in a
+fence and in the page.
 
 The expressions are those of all docstrings of the layouts and of all pages about them that name nothing but functions,
 numbers, tuples and slices.
