@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from harness import Browser
 
-from cutepy import gpu, ops
+from cutepy import gpu, local_tile, make_tensor, ops
 from cutepy.errors import DeviceError
 from cutepy.gpu.export import describe_recording, module_text
 from cutepy.gpu.targets.interpreter import interpret
@@ -77,6 +77,14 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(browser: Browse
     for buffers, numbers, said in wrong[:3]:
         assert browser.call(module, "scaled", buffers, numbers) == f"scaled: {said}"
     assert browser.call(module, "other", {"x": x, "y": y}, {"a": 2.0}) == "no other here, but scaled"
+
+
+def test_a_view_begins_where_it_was_exported(browser: Browser) -> None:
+    memory, y = np.arange(200, dtype=np.float32), np.zeros(40, np.float32)
+    function = scaled.exported(2.0, local_tile(make_tensor(memory), (40,), (1,)), y, n=40)
+    assert [number["name"] for number in function.data["numbers"]] == ["a"]
+    out = browser.call(module_text([function]), "scaled", {"x": memory, "y": y}, {"a": 2.0})
+    assert isinstance(out, dict) and np.array_equal(out["y"], 2 * memory[40:80])
 
 
 def test_several_functions_share_a_module(browser: Browser) -> None:

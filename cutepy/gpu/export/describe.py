@@ -53,11 +53,17 @@ class ExportedFunction:
 
 
 def describe_programs(
-    name: str, programs: Sequence[Program], types: Sequence[str], views: Sequence[list[View]], verdict: str
+    name: str,
+    programs: Sequence[Program],
+    types: Sequence[str],
+    views: Sequence[list[View]],
+    verdict: str,
+    fixed: Mapping[str, float],
 ) -> ExportedFunction:
     """The description of a kernel: each program is a variant, and they bind the same buffers.
 
-    `types` are the element types of the buffers, `views` the tensors over each, `verdict` what is proven of the kernel.
+    `types` are the element types of the buffers, `views` the tensors over each, `verdict` what is proven of the kernel;
+    `fixed` are parameters that no call gives, such as the offsets of views.
     Raises KernelError for matrices of a subgroup, which no browser has.
     """
     if any(MATRICES in program.needs for program in programs):
@@ -72,8 +78,11 @@ def describe_programs(
         buffers.append(held | {"tensors": views[slot]})
     # A number without a type of its own is one parameter in each type that it meets.
     met = dict.fromkeys((param.name, param.type) for program in programs for param in program.params)
-    numbers = [{"name": given, "type": kind} for given, kind in met]
-    variants = [[(program, range(len(program.bindings)), [p.name for p in program.params])] for program in programs]
+    numbers = [{"name": given, "type": kind} for given, kind in met if given not in fixed]
+    variants = [
+        [(program, range(len(program.bindings)), [fixed.get(p.name, p.name) for p in program.params])]
+        for program in programs
+    ]
     return _function(name, buffers=buffers, numbers=numbers, verdict=verdict, variants=variants)
 
 

@@ -335,7 +335,9 @@ class KernelFunction(NotebookRepr):
                 view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
                 views[a.slot].append(view)
         types, verdict = [engine.dtype.name for engine in call.engines], str(self._verified(call))
-        return describe_programs(self.function.__name__, list(dict.fromkeys(forms)), types, views, verdict)
+        return describe_programs(
+            self.function.__name__, list(dict.fromkeys(forms)), types, views, verdict, call.offsets
+        )
 
     def export(self, path: str | Path, *args: object, page: bool = False, **static: object) -> Export:
         """Write the kernel for these arguments as an ES module: `path`, its types and its description beside it.
