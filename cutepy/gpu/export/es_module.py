@@ -153,7 +153,9 @@ def to_js(expression: Any) -> str:
 
 def types_text(functions: Sequence[ExportedFunction]) -> str:
     """The TypeScript declarations of a module."""
-    lines = ["// The types of WebGPU are TypeScript's own since 6.0; before, those of @webgpu/types."]
+    lines = [
+        "// The types of WebGPU are TypeScript's own since its DOM library has them; before, those of @webgpu/types."
+    ]
     for function in functions:
         lines.append(f"export interface {_type_name(function.name)} {{")
         lines.append("  (")

@@ -74,7 +74,7 @@ async function prepare(device, f) {
       l.params.forEach(([type, value], at) => data[{ u: "setUint32", i: "setInt32", f: "setFloat32" }[type[0]]](4 * at, value(numbers), true));
       pass.setPipeline(l.pipeline);
       bind(0, l.layouts[0], l.buffers.map((b) => buffers[b]));
-      if (l.params[0]) bind(1, l.layouts[1], [make(data.byteLength, UNIFORM, data)]);
+      if (l.params[0]) bind(1, l.layouts[1], [make(data.byteLength, UNIFORM, data.buffer)]);
       pass.dispatchWorkgroups(...grids[i]);
     });
     pass.end();
