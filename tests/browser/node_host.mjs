@@ -10,7 +10,10 @@ Object.defineProperty(globalThis, "navigator", { value: { gpu: create([]) }, con
 
 const adapter = await navigator.gpu.requestAdapter();
 const requiredFeatures = ["subgroups", "shader-f16"].filter((name) => adapter.features.has(name));
-const all = await adapter.requestDevice({ requiredFeatures });
+const requiredLimits = {};
+for (const name of ["maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX"])
+  requiredLimits[name] = adapter.limits[name];
+const all = await adapter.requestDevice({ requiredFeatures, requiredLimits });
 let first = true;
 
 for await (const line of createInterface({ input: process.stdin })) {
