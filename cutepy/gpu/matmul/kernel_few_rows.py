@@ -39,7 +39,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     copy_A = copy_layout((bm, bk), block, tn * tk, along_k=is_row_major(A))
     copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=is_row_major(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
-    who = b.unit(0, wide), b.unit(1, 4)
+    stand = b.unit(0, wide), b.unit(1, 4)
     # One piece of shared memory: first it holds a slab of A, row by row, in the end the sums. `parts_A` is the slab by
     # (row, (k of a run, thread along k, run)).
     pitch = bk + PADDING
@@ -81,10 +81,10 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
             load_run(following, n)
             with gpu.when(True if runs % ahead == 0 else run < runs):
                 rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
-                copy(parts_A(ALL, (ALL, who[1], n % each)), rows)
+                copy(parts_A(ALL, (ALL, stand[1], n % each)), rows)
                 for kk in range(4):
                     gemm(rows(ALL, kk), mine(((ALL, kk, 0, 0),)), acc)
-    total, owned, owns = _added(acc, memory, who, plan, across=is_row_major(of_batch(C, batch)))
+    total, owned, owns = _added(acc, memory, stand, plan, across=is_row_major(of_batch(C, batch)))
 
     def like_C(tensor: Tensor) -> Tensor:
         return thread_value_partition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), owned)
@@ -94,10 +94,10 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
 
 
 def _added(
-    acc: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan, *, across: bool
+    acc: Tensor, memory: Tensor, stand: tuple[Expr, Expr], plan: Plan, *, across: bool
 ) -> tuple[Tensor, Layout, Expr | bool]:
     """The sums of the threads along k, added some rows at a time in shared memory: those that a thread then owns, the
-    layout from (thread, value) to their indices in the tile, and whether the thread has any. `who` is the thread's
+    layout from (thread, value) to their indices in the tile, and whether the thread has any. `stand` is the thread's
     number along the columns and along k."""
     (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.threads_mnk, plan.rows_at_once
     tid, wide, count = gpu.thread, bn // tn, rows * bn
@@ -116,7 +116,7 @@ def _added(
     for step in range(bm // rows):
         gpu.barrier()
         part = Tensor(acc.engine, Layout((rows, wide), (wide, 1)), acc.offset + step * rows * wide)
-        copy(part, staged(ALL, (ALL, who[0]), who[1]))
+        copy(part, staged(ALL, (ALL, stand[0]), stand[1]))
         gpu.barrier()
         with gpu.when(owns):
             for n in range(count // owners):

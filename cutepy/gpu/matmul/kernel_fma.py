@@ -104,13 +104,13 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
         store(acc, cC, like_C)
 
 
-def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan) -> None:
+def add_slices(sums: Tensor, memory: Tensor, stand: tuple[Expr, Expr], plan: Plan) -> None:
     """Add what the groups of threads along k hold, in their order, to the `sums` of the first group, by way of the
-    `memory` of slabs. `who` is the number of the thread in its group, and of the group.
+    `memory` of slabs. `stand` is the number of the thread in its group, and of the group.
 
     Each part of a thread's sums lies there as vectors of 4, those of neighbouring threads side by side.
     """
-    (tm, tn, tk), (tid, slice_) = plan.threads_mnk, who
+    (tm, tn, tk), (tid, slice_) = plan.threads_mnk, stand
     workers, vectors = tm * tn, sums.layout.size // 4
     # As many vectors at a time as the memory takes of all groups but the first.
     room = memory.layout.cosize // (4 * workers * (tk - 1))

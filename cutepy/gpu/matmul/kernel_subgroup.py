@@ -30,9 +30,9 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
 
 def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: Store | None) -> None:
     """The body of `matrix_matmul_kernel`, which stores what `store` makes of the sums; without it, matrices to C."""
-    # Where the workgroup stands in C; `who` is the first thread of the subgroup.
+    # Where the workgroup stands in C; `leader` is the first thread of the subgroup.
     (bm, bn, bk), mma = plan.tile, plan.mma
-    (column, row, batch), who = spread_over_grid(C, plan.tile, prod(plan.threads)), SUBGROUP * gpu.subgroup
+    (column, row, batch), leader = spread_over_grid(C, plan.tile, prod(plan.threads)), SUBGROUP * gpu.subgroup
     batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
@@ -44,8 +44,8 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
     # What the subgroup has of them: fragments of matrices.
-    part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), who), mma.partition_B(plan.unpacked(sB, 1), who)
-    part_C = mma.partition_C(local_tile(C, (bm, bn), (row, column)), who)
+    part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), leader), mma.partition_B(plan.unpacked(sB, 1), leader)
+    part_C = mma.partition_C(local_tile(C, (bm, bn), (row, column)), leader)
     frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
     acc = mma.make_fragment_C(part_C)
     clear(acc)

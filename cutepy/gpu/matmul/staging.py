@@ -1,4 +1,4 @@
-"""How the threads of a workgroup bring slabs of an operand to shared memory: who brings what, and what is at the edges.
+"""How the threads of a workgroup bring slabs of an operand to shared memory, also at the edges of the operand.
 
 Law: after `load` and `store` the staged slab has the elements of the operand that are there, and zeros beyond its k.
 Products by matrices have operands of whole tiles: `of_whole_tiles(t)` has the elements of `t`, and zeros beyond.

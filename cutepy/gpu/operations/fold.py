@@ -93,7 +93,7 @@ class FoldPlan:
     def scratch(self) -> Layout | ComposedLayout:
         """(row, lane) to a place in shared memory, without bank conflicts where each thread stores one of its rows."""
         rows, lanes = self.tile[0], self.lanes
-        shape, along_rows, along_lanes = self._placed
+        shape, along_rows, along_lanes = self._thread_strides
         # The stores as a layout from (thread, value's row) to the index of (row, lane).
         steps = [row + rows * lane for row, lane in zip(along_rows, along_lanes, strict=True)]
         stored = make_layout(from_modes(shape, steps), self.owned[1][0])
@@ -112,11 +112,11 @@ class FoldPlan:
 
     def place(self, thread: Expr) -> tuple[Expr, Expr]:
         """The first row of a thread, and its lane among the threads that share it."""
-        shape, along_rows, along_lanes = self._placed
+        shape, along_rows, along_lanes = self._thread_strides
         return from_modes(shape, along_rows)(thread), from_modes(shape, along_lanes)(thread)
 
     @property
-    def _placed(self) -> tuple[tuple[int, ...], list[int], list[int]]:
+    def _thread_strides(self) -> tuple[tuple[int, ...], list[int], list[int]]:
         """The extents of a thread's index, and their strides along the rows and along the lanes: a factor of the index
         moves the thread in one of both."""
         shape, stride = (leaves(x) for x in (self.owned[0].shape, self.owned[0].stride))
@@ -155,7 +155,7 @@ def plan_for(
         lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
-    tile, owned = _shared_out(factors, _width(x) if tiled else 1, threads, most_rows)
+    tile, owned = _tile_of_factors(factors, _vector_width(x) if tiled else 1, threads, most_rows)
     # Rows are split where their tiles are too few, into parts of at least 4 tiles.
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
     splits = min(MANY_WORKGROUPS // tiles, turns // 4) if tiles < enough else 1
@@ -169,7 +169,7 @@ def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     least, most_rows = (1, 8) if is_row_major(x) else (8, 32)
     room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= MANY_ELEMENTS else 0, least * columns)
     factors = _factors(x, room, room // columns)
-    tile, owned = _shared_out(factors, _width(x), THREADS)
+    tile, owned = _tile_of_factors(factors, _vector_width(x), THREADS)
     return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
 
 
@@ -196,7 +196,7 @@ def _factors(x: Tensor, room: int, run: int) -> list[tuple[int, int]]:
     return taken
 
 
-def _width(x: Tensor) -> int:
+def _vector_width(x: Tensor) -> int:
     """How many neighbours of `x`, 1, 2 or 4, are one aligned vector in each row and column; 1 where they lie apart."""
     if not isinstance(x.layout, Layout):
         return 1
@@ -206,7 +206,7 @@ def _width(x: Tensor) -> int:
     return gcd(4, x.offset, *others) if len(others) < len(steps) else 1
 
 
-def _shared_out(
+def _tile_of_factors(
     factors: list[tuple[int, int]], width: int, threads: int, most_rows: int = 8
 ) -> tuple[tuple[int, int], Layout]:
     """The tile (rows, columns) of these factors, and its layout from (thread, (value's row, value's column)): each bit
@@ -319,7 +319,7 @@ class Rows:
         the text. The first lane of each row that there is does `store(row, state)`; a part is read when it is taken."""
         shared = [gpu.shared(part.dtype, self.plan.scratch, name=name) for part in states]
         self.over_lanes(shared, kept, combine)
-        for here, mine, place in self.found():
+        for here, mine, place in self.rows_to_store():
             with gpu.when(here):
                 store(mine, (part[place, 0] for part in shared))
 
@@ -329,7 +329,7 @@ class Rows:
         for i in range(len(self.plan.heights)):
             yield reduce(combine, [state_at(states, i, j) for j in range(self.plan.registers[1].size)])
 
-    def found(self) -> Iterator[tuple[Expr, Expr, Expr]]:
+    def rows_to_store(self) -> Iterator[tuple[Expr, Expr, Expr]]:
         """For each row of the thread: whether the thread is its first lane and the row exists, the row, and its place
         in shared memory."""
         for height in self.plan.heights:

@@ -103,7 +103,7 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
     scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
     sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
-    for (here, mine, _), greatest, added in zip(rows.found(), largest, sums, strict=True):
+    for (here, mine, _), greatest, added in zip(rows.rows_to_store(), largest, sums, strict=True):
         with gpu.when(here):
             tops[mine, rows.split], totals[mine, rows.split] = greatest, added
 
