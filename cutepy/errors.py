@@ -3,7 +3,10 @@
 A message holds the call with its operands, the failing part with its numbers, and a way out.
 """
 
-from typing import Self
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import isfunction
+from typing import Any, Self
 
 
 class CutepyError(Exception):
@@ -138,3 +141,28 @@ def shown(operand: object) -> str:
     except BARE:  # nested beyond Python's recursion, or a number of more digits than Python writes
         return f"a {type(operand).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN // 2]}…{text[-LONGEST_SHOWN // 4 :]}"
+
+
+def refusing(room: dict[str, Any], names: Iterable[str]) -> None:
+    """Let the functions of these names in a package's `room` end in a CutepyError where they ended in a bare error.
+
+    Operands are not tested, so a call costs as before; it is for functions that call none of the user's.
+    """
+    for name in names:
+        if isfunction(room[name]):
+            room[name] = _refusing(room[name])
+
+
+def _refusing(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*operands: Any, **named: Any) -> Any:
+        try:
+            return function(*operands, **named)
+        except CutepyError:
+            raise
+        except BARE as error:
+            said = [shown(operand) for operand in operands] + [f"{key}={shown(value)}" for key, value in named.items()]
+            name = function.__name__
+            raise OperandError(f"{name}({', '.join(said)}): {error}; see help({name})") from error
+
+    return call

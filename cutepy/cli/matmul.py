@@ -178,7 +178,7 @@ def _load(path: Path, name: str) -> Matrix:
         raise CommandError(f"{where}: there is no such file") from None
     except CommandError:
         raise
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # NumPy takes any literal for a size
         raise CommandError(f"{where}: {error}") from None
     return array.astype(np.float32, copy=False)  # the other byte order becomes this machine's
 

@@ -19,7 +19,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from ..errors import CutepyError, DrawError, NotationError
+from ..errors import BARE, CutepyError, DrawError, NotationError, shown
 from ..layout.text.lines import pieces
 from ..layout.text.parse import Lines, is_foreign, parse_expression, parse_tiler, read_lines
 from .grid import Figure, shorten
@@ -176,11 +176,20 @@ def draw(
     Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
     """
     expect_options(options)
+    if not isinstance(style, Style | None):
+        raise DrawError(f"style={shown(style)}: it is a Style, whose fields draw takes by name, too")
     # An option is a field of Style or a parameter of the view; no name is both.
     own = {field.name for field in fields(Style)}
     chosen = (style or Style()).but(**{name: value for name, value in options.items() if name in own})
     asked = view_of(view, {name: value for name, value in options.items() if name not in own})
-    return Drawing(figure_of(thing, asked, Look(color, label, chosen)), chosen, (thing, asked, color, label))
+    try:
+        figure = figure_of(thing, asked, Look(color, label, chosen))
+    except BARE as error:
+        if isinstance(error, CutepyError) or callable(color) or callable(label):
+            raise  # what a function of the user's raises is the user's own
+        given = "".join(f", {name}={shown(value)}" for name, value in options.items())
+        raise DrawError(f"draw({shown(thing)}{given}): this has no picture: {error}") from error
+    return Drawing(figure, chosen, (thing, asked, color, label))
 
 
 def bundle_of(thing: object, exclude: Container[str] | None = None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from ..errors import DrawError
+from ..errors import DrawError, shown
 from ..layout.values.coordinates import Coordinate
 from . import palette
 from .grid import Figure
@@ -55,8 +55,14 @@ class Style:
 
     def __post_init__(self) -> None:
         for name, allowed in (("theme", get_args(Theme)), ("heads", get_args(Heads)), ("palette", get_args(Palette))):
-            if (asked := getattr(self, name)) not in allowed and not (asked is None and name == "palette"):
-                raise DrawError(f"{name}={asked!r}: it is one of {', '.join(allowed)}")
+            asked = getattr(self, name)
+            if not (isinstance(asked, str) and asked in allowed) and not (asked is None and name == "palette"):
+                raise DrawError(f"{name}={shown(asked)}: it is one of {', '.join(allowed)}")
+        if not isinstance(self.title, str | None):
+            raise DrawError(f"title={shown(self.title)}: it is a text, or None")
+        for name in ("legend", "background"):
+            if not isinstance(getattr(self, name), bool):
+                raise DrawError(f"{name}={shown(getattr(self, name))}: it is True or False")
         if type(self.limit) is not int or not 16 <= self.limit <= 1 << 18:
             raise DrawError(f"limit={self.limit!r}: the number of cells is from 16 to {1 << 18}")
 
@@ -91,9 +97,9 @@ class Look:
 def _chosen(what: str, asked: str | CellFunction | None, allowed: tuple[str, ...]) -> str | CellFunction:
     if asked is None:
         return allowed[0]
-    if callable(asked) or asked in allowed:
+    if callable(asked) or (isinstance(asked, str) and asked in allowed):
         return asked
-    raise DrawError(f"{what}={asked!r}: this picture has {what}s by {', '.join(allowed)}, or by a function")
+    raise DrawError(f"{what}={shown(asked)}: this picture has {what}s by {', '.join(allowed)}, or by a function")
 
 
 class Options(TypedDict, total=False):

@@ -14,6 +14,7 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..errors import refusing as _refusing
 from ..lazy import lazy_exports as _lazy_exports
 from ..tensor.dtypes import DTYPES as _DTYPES
 from ..tensor.functions import IN_KERNELS as _IN_KERNELS
@@ -153,3 +154,4 @@ __all__ = [
     "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce",
     "workgroup_scan",
 ]  # fmt: skip
+_refusing(globals(), ["array", "empty", "open_device", "static_type"])

@@ -8,6 +8,7 @@ from collections.abc import Callable as _Callable
 from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
 
+from ..errors import refusing as _refusing
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
@@ -41,7 +42,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> _Callable[..., _Tensor]:
     if name in functions.NAMED:
-        return _operation(functions.NAMED[name])
+        globals()[name] = _operation(functions.NAMED[name])
+        _refusing(globals(), [name])
+        return globals()[name]  # type: ignore[no-any-return]
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
 
@@ -51,3 +54,4 @@ __all__ = [
     "einsum", "expand", "flip", "full", "fused_multiply_add", "linspace", "logsumexp", "matmul", "max", "mean", "min",
     "norm", "ones", "pad", "permute", "prod", "randn", "reshape", "softmax", "std", "sum", "tensordot", "var", "zeros",
 ]  # fmt: skip
+_refusing(globals(), __all__)

@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..errors import refusing as _refusing
 from . import rules
 from .algorithms import axpby, clear, cooperative_copy, copy, copy_if, elem_less, fill, reduce, reduce_tree, transform
 from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
@@ -202,3 +203,8 @@ __all__ = [
     "view_of",
     "with_layout",
 ]  # fmt: skip
+
+CALL_USERS = ("reduce", "reduce_tree", "transform")
+"""Functions that call one of the user's, whose errors are the user's own."""
+
+_refusing(globals(), [name for name in __all__ if name not in CALL_USERS and name in globals()])

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, overload
 
-from ..errors import TensorError
+from ..errors import TensorError, shown
 from ..layout import Layout, coalesce
 from ..layout import elem_less as elem_less_of
 from ..layout.algebra.rearrange import coalesced
@@ -170,6 +170,11 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     store_all(target, op(*[entries if len(entries) > 1 else entries[0] for entries in values]))
 
 
+def _expect_function(call: str, op: object) -> None:
+    if not callable(op):
+        raise TensorError(f"{call}: op is {shown(op)}; give a function of two elements, as np.add")
+
+
 def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`op(...op(op(init, t[0]), t[1])...)`: a fold from the left, in colexicographic order.
 
@@ -183,6 +188,7 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> 
     Source: CuTe, `algorithm/tensor_reduce.hpp`.
     """
     expect_tensors("reduce", tensor)
+    _expect_function("reduce", op)
     values = computed(tensor).ravel(order="F")
     with np.errstate(over="ignore") if values.dtype.kind in "iu" else nullcontext():  # integers wrap, as in arrays
         for value in values:
@@ -204,6 +210,7 @@ def reduce_tree(tensor: Tensor, init: Scalars | None, op: Callable[[Any, Any], S
     f16 is combined in f32.
     """
     expect_tensors("reduce_tree", tensor)
+    _expect_function("reduce_tree", op)
     values = computed(tensor).ravel(order="F")
     combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
     while len(values) > 1:

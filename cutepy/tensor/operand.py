@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ..errors import TensorError
+from ..errors import TensorError, shown
 from ..layout import Layout
 from ..layout.algebra.rearrange import joined
 from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
@@ -45,7 +45,10 @@ def as_tensor(operand: object) -> Tensor:
 
 def _from_list(numbers: Sequence[object]) -> Array:
     """An array of a list's numbers, with floats in 32 bits and integers in i32."""
-    array = np.asarray(numbers)
+    try:
+        array = np.asarray(numbers)
+    except ValueError as error:  # rows of unequal lengths, or nested too deep
+        raise TensorError(f"{shown(numbers)}: {error}; give lists of equal lengths with numbers") from error
     narrow = {"float64": "float32", "int64": "int32"}
     if array.dtype.name not in narrow:
         return array

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
-from ..errors import CoordinateError, TensorError
+from ..errors import CoordinateError, TensorError, shown
 from ..layout import ComposedLayout, Layout, composition, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.composed import plain_part
@@ -169,7 +169,8 @@ class Tensor(Shaped, NotebookRepr):
     def moved_to(self, crd: Coordinate) -> Tensor:
         """The tensor that starts at `crd`, with the same shape; of numbers and coordinates that are counted on."""
         if not getattr(self.engine, "unbounded", False) or self.guard is not None:
-            raise TensorError(f"domain_offset({crd}, {self}): it would reach beyond its elements; slice it at {crd}")
+            at = shown(crd)
+            raise TensorError(f"domain_offset({at}, {self}): it would reach beyond its elements; slice it at {at}")
         return Tensor(self.engine, self.layout, moved(self.offset, self.layout(crd)))
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
@@ -434,13 +435,13 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
     else:
         if crd is not _ and (getattr(tensor.engine, "confined", False) or isinstance(crd, (*_NO_NUMBERS, np.bool_))):
             raise TensorIndexError(
-                f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _; "
+                f"coordinate {shown(crd)} of {tensor}: give integers, nested tuples of them, or _; "
                 "a range of a mode is a tile (local_tile), or .numpy()[...]"
             )
         return
     if low < 0 or high >= product(shape):
         raise TensorIndexError(
-            f"coordinate {low if low < 0 else high} of {tensor}: this mode has size {product(shape)}, "
+            f"coordinate {shown(low if low < 0 else high)} of {tensor}: this mode has size {product(shape)}, "
             f"so it goes from 0 to {product(shape) - 1}"
         )
 

@@ -86,8 +86,8 @@ def fault(call: Callable[..., object], operands: list[object], named: dict[str, 
         call(*operands, **named)
     except CutepyError as error:
         said = "" if len(str(error)) > 10 else f"an error without words: {error!r}"
-    except TypeError as error:  # Python's own words on the operands that a method or a class lacks name the call, too
-        own = re.search(r"^\w+\.\w+\(\) (takes|missing|got an unexpected|got multiple)", str(error))
+    except TypeError as error:  # Python's own words on the operands that a call lacks name it, too
+        own = re.search(r"^[\w.]+\(\) (takes|missing|got an unexpected|got multiple)", str(error))
         said = "" if own else f"TypeError: {str(error)[:90]}"
     except Exception as error:
         said = f"{type(error).__name__}: {str(error)[:90]}"

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
-from ...errors import DrawError
+from ...errors import DrawError, shown
 from ...layout import Layout, Swizzle
 from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.convert import Conversion
@@ -87,6 +87,8 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
     if asked is None and not given:
         return None
     if asked is not None and not isinstance(asked, str):
+        if not hasattr(asked, "figure"):
+            raise DrawError(f"view={shown(asked)}: it is a name, or an object of cutepy.draw")
         if given:
             raise DrawError(f"{', '.join(given)}: the view is an object, so give it its parameters: {asked!r}")
         return asked

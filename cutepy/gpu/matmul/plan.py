@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, Literal
 
 from ... import gpu
-from ...errors import KernelError
+from ...errors import KernelError, shown
 from ...layout import Layout, ceil_div, leaves, size
 from ...tensor import Tensor, TiledMMA, as_dtype, least_strides, make_tiled_mma, mode_layouts, subgroup_matrix
 from .staging import PADDING, copy_block, copy_layout, padded_slabs
@@ -201,6 +201,10 @@ class MatrixPlan:
     splits: int = 1
 
     def __post_init__(self) -> None:
+        for name, count in (("tile", 3), ("subgroups", 2), ("shape", 3)):
+            value = getattr(self, name)
+            if type(value) is not tuple or len(value) != count or any(type(x) is not int or x < 1 for x in value):
+                raise KernelError(f"MatrixPlan: {name} is {shown(value)}; give {count} whole numbers from 1")
         for extent, step in zip(self.tile, self.mma.tile, strict=True):
             if extent % step:
                 raise KernelError(f"{self}: the tile is no multiple of {self.mma.tile}, what its subgroups do at once")

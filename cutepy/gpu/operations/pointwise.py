@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import gpu
-from ...errors import KernelError
+from ...errors import KernelError, shown
 from ...layout import Layout, size
 from ...tensor import (
     DType,
@@ -239,6 +239,8 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     """
     if isinstance(what, str):
         return _of_formula(what)
+    if not inspect.isfunction(what):
+        raise KernelError(f"pointwise({shown(what)}): give a formula as a text, or a function of elements")
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")

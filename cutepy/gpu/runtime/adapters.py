@@ -131,7 +131,7 @@ def choose_adapter(
             wanted, source = os.environ[variable], f" (from {variable})"
     version = runtime_named(runtime).version if runtime else ""  # this raises where it is not installed
     runtime = runtime or ("wgpu" if wanted is None and not needs else None)
-    number = int(wanted) if wanted is not None and str(wanted).isdigit() else None
+    number = int(wanted) if wanted is not None and str(wanted).isdecimal() else None
     found = []
     for adapter in _up_to(runtime):
         if runtime in (None, adapter.runtime):

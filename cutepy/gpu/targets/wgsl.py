@@ -250,6 +250,11 @@ class WgslPrinter(Printer):
         name = self.type_name(value.dtype, value.lanes)
         return f"bitcast<{name}>({self.show(value.value)})" if value.bits else f"{name}({self.show(value.value)})"
 
+    def show_Binary(self, value: ir.Binary, outer: int) -> str:
+        if value.op == "!=" and value.left.dtype.kind == "f":  # with a NaN naga's `!=` is false, and `==` too
+            return f"!({self.show(value.left, SUM)} == {self.show(value.right, SUM)})"
+        return super().show_Binary(value, outer)
+
     def show_Select(self, value: ir.Select, outer: int) -> str:
         return f"select({self.arguments(value.other, value.then, value.condition)})"
 

@@ -380,7 +380,12 @@ class KernelFunction(NotebookRepr):
         with self._naming():
             if (captured := self.captures.captured()) != self._signed:
                 self._read_signature(captured)
-            return bind_call(self.captures, self.signature, args, static)
+            try:
+                return bind_call(self.captures, self.signature, args, static)
+            except RecursionError:
+                raise KernelError(
+                    f"kernel {self.function.__name__}: an argument is nested too deep; give its tensors alone"
+                ) from None
 
     @_uncollected()
     def _form(self, call: BoundArguments, *, subgroups: bool | None = None) -> Traced:

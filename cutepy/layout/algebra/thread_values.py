@@ -199,12 +199,13 @@ def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 
         raise LayoutError(f"{call}: element_bytes={element_bytes!r}, align={align!r}; elements of 1 to {WIDEST} bytes")
     rows = [[there[element] for element in row] for row in table]
     whole = frozenset(there)
-    order = sorted(range(len(rows[0])), key=rows[0].__getitem__)
+    as_it_is = list(range(len(rows[0])))
+    widths = [1 << bit for bit in range((WIDEST // element_bytes).bit_length()) if align % (element_bytes << bit) == 0]
+    orders = {count: _order(rows, count) for count in widths}
+    elements = max(count for count in widths if _moves(rows, as_it_is, count))
+    possible = max(count for count in widths if orders[count] is not None)
+    order = as_it_is if possible <= elements else orders[possible] or as_it_is
     widths = [1 << bit for bit in range((WIDEST // element_bytes).bit_length())]
-    elements = max(count for count in widths if _moves(rows, range(len(order)), count, element_bytes, align))
-    possible = max(count for count in widths if _moves(rows, order, count, element_bytes, align))
-    if possible <= elements:
-        possible, order = elements, list(range(len(order)))
     limits = [_limit(rows, whole, count, element_bytes, align) for count in widths if count > possible]
     return Vectorised(elements, possible, tuple(order), element_bytes, tuple(limits[::-1]))
 
@@ -225,18 +226,35 @@ def _table(call: str, layout_tv: AnyLayout, tile: IntTuple) -> list[list[int]]:
     return table
 
 
-def _moves(rows: list[list[int]], order: Sequence[int], count: int, element_bytes: int, align: int) -> bool:
+def _moves(rows: list[list[int]], order: Sequence[int], count: int) -> bool:
     """Whether all threads can move so many values in succession at once."""
-    return (
-        len(order) % count == 0
-        and align % (count * element_bytes) == 0
-        and all(
-            row[order[start]] % count == 0
-            and all(row[order[start + step]] == row[order[start]] + step for step in range(count))
-            for row in rows
-            for start in range(0, len(order), count)
-        )
+    return len(order) % count == 0 and all(
+        row[order[start]] % count == 0
+        and all(row[order[start + step]] == row[order[start]] + step for step in range(count))
+        for row in rows
+        for start in range(0, len(order), count)
     )
+
+
+def _order(rows: list[list[int]], count: int) -> list[int] | None:
+    """An order of the values in which all threads can move `count` in succession at once; None where there is none.
+
+    A value has an offset in each thread. Those of one access have the same offsets but for 0 to count - 1 in turn, so
+    the values of each such family are shared out to accesses, and each access needs one of each.
+    """
+    families: dict[tuple[int, ...], list[list[int]]] = {}
+    for value, offsets in enumerate(zip(*rows, strict=True)):
+        step = offsets[0] % count
+        first = tuple([offset - step for offset in offsets])
+        if any(offset % count for offset in first):
+            return None
+        families.setdefault(first, [[] for _step in range(count)])[step].append(value)
+    accesses: list[tuple[int, ...]] = []
+    for family in families.values():
+        if len({len(values) for values in family}) > 1:
+            return None
+        accesses += zip(*family, strict=True)
+    return [value for access in sorted(accesses, key=lambda access: rows[0][access[0]]) for value in access]
 
 
 def _limit(rows: list[list[int]], whole: frozenset[int], count: int, element_bytes: int, align: int) -> str:
@@ -256,4 +274,7 @@ def _limit(rows: list[list[int]], whole: frozenset[int], count: int, element_byt
                     if lacking in whole:
                         return f"{has}memory has both: give them to one thread"
                     return f"{has}nor has memory: pad the tile, or begin it elsewhere"
+                if (one := row.count(offset)) != (other := row.count(lacking)):
+                    has = f"{said} thread {thread} has the element at offset {offset} {one} times"
+                    return f"{has}, and that at {lacking} {other} times; give it both as often"
     return f"{said} the threads need their values in different orders; give all of them one"

@@ -194,7 +194,10 @@ def keeps(entry: object) -> bool:
 def has_underscore(crd: object) -> bool:
     """True if `crd` holds `_` (or None) at any level."""
     if type(crd) is tuple:
-        return any(map(has_underscore, crd))
+        try:
+            return any(map(has_underscore, crd))
+        except RecursionError:
+            raise CoordinateError("a coordinate is nested too deep; write it nested as the shape") from None
     return crd is _ or crd is None
 
 

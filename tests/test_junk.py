@@ -1,0 +1,61 @@
+"""Junk to every public name beyond layouts is refused in words, by no bare error. `tools/fuzz/junk.py` runs more."""
+
+import warnings
+
+import numpy as np
+import pytest
+from junk_calls import faults
+
+from cutepy import Layout, draw, gpu, make_tensor, ops, vectorised
+from cutepy.errors import DeviceError, DrawError, KernelError, TensorError
+from cutepy.layout.public import OperandError
+
+
+@pytest.mark.parametrize("seed", ["first", "second"])
+def test_junk_calls_are_answered_or_refused(seed: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = faults(1500, seed)
+    assert not found, "\n".join(found.values())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: ops.pad(1, 1), OperandError, r"pad\(1, 1\)"),
+        (lambda: ops.sum([[1], [2, 3]]), TensorError, "equal lengths"),
+        (lambda: draw(Layout(4), title=["x"]), DrawError, "title="),
+        (lambda: draw(Layout(4), palette=np.zeros(3)), DrawError, "palette="),
+        (lambda: draw(Layout(4), color=np.zeros(3)), DrawError, "color="),
+        (lambda: draw(Layout(4), background=np.zeros(3)), DrawError, "background="),
+        (lambda: gpu.open_device("²"), DeviceError, "²"),
+        (lambda: gpu.pointwise(Layout(4)), KernelError, "a formula"),
+        (lambda: gpu.MatrixPlan(1), KernelError, "tile is 1"),
+        (lambda: make_tensor(np.zeros(4, np.float32))[10**5000], TensorError, "coordinate"),
+    ],
+)
+def test_what_ended_bare(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_values_that_repeat_are_moved_together() -> None:
+    """Two values of a thread hold each element: an access takes one of each."""
+    found = vectorised(Layout((1, (2, 2)), (0, (0, 1))), Layout(2))
+    assert (found.possible, found.order) == (2, (0, 2, 1, 3))
+    uneven = vectorised(Layout((1, (3, 2)), (0, (0, 1))), Layout((2, 2)))
+    assert uneven.possible == 2 and len(uneven.order) == 6
+
+
+def test_a_nan_differs_from_everything_on_a_device() -> None:
+    @gpu.kernel
+    def differs(x, z, y):
+        gpu.launch(threads=4)
+        y[gpu.thread] = gpu.select(x[gpu.thread] != z[gpu.thread], gpu.constant(1, "u32"), 0)
+
+    nan = np.nan
+    x, z = np.array([nan, 1, 2, nan], np.float32), np.array([nan, 1, 3, 1], np.float32)
+    for run in (differs.interpret, differs):
+        y = np.zeros(4, np.uint32)
+        run(x, z, y)
+        assert y.tolist() == (x != z).tolist()
