@@ -1,11 +1,13 @@
 """Verdicts on random kernels against what their invocations do, and one kernel on three engines."""
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 from oracle import Run, faults, observe
 from proof_checker import check_kernel
 from random_kernels import Maker
+from while_programs import budget
 
 from cutepy.gpu.ir import Buffer, Kernel, load, new_arena, var
 from cutepy.gpu.ir.ranges import Points
@@ -14,6 +16,10 @@ from cutepy.gpu.runtime import Device
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl
 from cutepy.gpu.verify import Verification, needs_checks, verify
+
+
+BUDGETS = (None, 1 << 13, 1 << 6)
+"""Evaluations that the verifier may make for an exact answer; None for its own number."""
 
 
 class Wrong(AssertionError):
@@ -47,8 +53,11 @@ def contents(kernel: Kernel, draw: np.random.Generator, most: int) -> dict[Buffe
 
 
 def judge(seed: int, *, data: bool = False, wild: bool = False) -> Counter[str]:
-    """Compare each verdict on one kernel with what happens; count the statuses. Raises Wrong."""
-    with new_arena():
+    """Compare each verdict on one kernel with what happens; count the statuses. Raises Wrong.
+
+    Two of three kernels are judged with a small search budget, so that the verifier has to reason.
+    """
+    with new_arena(), budget(BUDGETS[seed % len(BUDGETS)]):
         kernel = Maker(seed, data=data, wild=wild).kernel()
         found = verify(kernel)
         draw = np.random.default_rng(seed)
@@ -93,9 +102,9 @@ def compare(seed: int, found: Verification, runs: list[Run]) -> Counter[str]:
     return counts
 
 
-def same_on_engines(seed: int, device: Device) -> bool:
-    """Whether a random kernel could be run: it breaks no claim, whatever floats decide. Then the interpreter, and wgpu
-    with and without run-time checks, leave the same bits. Raises Wrong."""
+def same_on_engines(seed: int, *devices: Device) -> bool:
+    """Whether a random kernel could be run: it breaks no claim, whatever floats decide. Then the interpreter, and each
+    device with and without run-time checks, leave the same bits. Raises Wrong."""
     with new_arena():
         kernel = finish(Maker(seed, wild=True, rounding=False).kernel())
         values = contents(kernel, np.random.default_rng(seed), 64)
@@ -106,14 +115,15 @@ def same_on_engines(seed: int, device: Device) -> bool:
         checked = needs_checks(kernel)
         expected = {name: a.copy() for name, a in arrays.items()}
         interpret(kernel, [expected[b.name] for b in kernel.buffers])
-        for with_checks in {True, checked}:
+        for device, with_checks in product(devices, {True, checked}):
             program = compile_kernel(kernel, checked=with_checks)
             buffers = [device.upload(arrays[b.name]) for b in kernel.buffers]
             device.launch(program, buffers)
             for b, buffer in zip(kernel.buffers, buffers, strict=True):
                 found = buffer.read(b.dtype.numpy, b.length)
                 if not np.array_equal(found, expected[b.name]):
-                    raise Wrong(f"seed {seed}: {b.name} is {found} with checks={with_checks}, not {expected[b.name]}")
+                    on = f"on {device.runtime.name} with checks={with_checks}"
+                    raise Wrong(f"seed {seed}: {b.name} is {found} {on}, not {expected[b.name]}")
     return True
 
 

@@ -1,9 +1,10 @@
 """Random kernels: what `verify` says of them is true, those that are right run alike everywhere, and Tint accepts them.
 
-    python tools/fuzz/kernels.py COUNT [SEED] [--run EVERY] [--tint MOST]
+    python tools/fuzz/kernels.py COUNT [SEED] [--run EVERY] [--tint MOST] [--dawn]
 
 Each kernel is judged by running all its invocations in Python. Of EVERY kernels (default 20; 0 for none) one is taken
-for the interpreter, wgpu checked and wgpu unchecked, and printed for Tint, until it has MOST (default 0).
+for the interpreter and wgpu, with Dawn too, each checked and unchecked, and printed for Tint, until it has MOST
+(default 0).
 """
 
 import argparse
@@ -28,12 +29,14 @@ def main(arguments: argparse.Namespace) -> int:
     wrong = ran = unprintable = 0
     texts: dict[int, str] = {}
     start = time.process_time()
-    device = open_device() if arguments.run else None
+    devices = [open_device()] if arguments.run else []
+    if arguments.dawn:
+        devices.append(open_device(runtime="dawn", checked=True))
     for seed in range(arguments.seed, arguments.seed + arguments.count):
         try:
             counts += judge(seed, wild=seed % 4 != 0, data=seed % 8 == 0)
-            if device is not None and seed % arguments.run == 0:
-                ran += same_on_engines(seed, device)
+            if devices and seed % arguments.run == 0:
+                ran += same_on_engines(seed, *devices)
             if len(texts) < arguments.tint and (text := text_for_tint(seed)):
                 texts[seed] = text
         except KernelError:
@@ -46,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
     print(
         f"{arguments.count} kernels from seed {arguments.seed}: {wrong} wrong ({statuses}); {ran} ran alike on the "
-        f"interpreter and wgpu, {unprintable} were refused; Tint refused {refused} of {len(texts)}; "
+        f"interpreter and {' and '.join(d.runtime.name for d in devices) or 'no device'}, {unprintable} were refused; Tint refused {refused} of {len(texts)}; "
         f"{time.process_time() - start:.0f} s of CPU"
     )
     return min(wrong + refused, 1)
@@ -66,4 +69,5 @@ if __name__ == "__main__":
     parser.add_argument("seed", type=int, nargs="?", default=0)
     parser.add_argument("--run", type=int, default=20)
     parser.add_argument("--tint", type=int, default=0)
+    parser.add_argument("--dawn", action="store_true")
     sys.exit(main(parser.parse_args()))
