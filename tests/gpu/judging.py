@@ -17,7 +17,6 @@ from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl
 from cutepy.gpu.verify import Verification, needs_checks, verify
 
-
 BUDGETS = (None, 1 << 13, 1 << 6)
 """Evaluations that the verifier may make for an exact answer; None for its own number."""
 

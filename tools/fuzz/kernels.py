@@ -46,10 +46,11 @@ def main(arguments: argparse.Namespace) -> int:
             if wrong <= 20:
                 print(f"{type(error).__name__}: {error}" if isinstance(error, Wrong) else f"seed {seed}: {error!r}")
     refused = tint(texts) if texts else 0
+    engines = " and ".join(device.runtime.name for device in devices) or "no device"
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
     print(
         f"{arguments.count} kernels from seed {arguments.seed}: {wrong} wrong ({statuses}); {ran} ran alike on the "
-        f"interpreter and {' and '.join(d.runtime.name for d in devices) or 'no device'}, {unprintable} were refused; Tint refused {refused} of {len(texts)}; "
+        f"interpreter and {engines}, {unprintable} were refused; Tint refused {refused} of {len(texts)}; "
         f"{time.process_time() - start:.0f} s of CPU"
     )
     return min(wrong + refused, 1)
