@@ -75,7 +75,10 @@ def _entries(placement: Placement, names: tuple[str, ...]) -> list[tuple[str, ..
         raise LayoutError(f"{call}: {len(names)} names for {len(placement.mesh)} axes of the mesh")
     if placement.partial:
         axis, how = placement.partial[0]
-        raise LayoutError(f"{call}: axis {axis} holds parts of a {how.value}; JAX's shardings are of whole values")
+        raise LayoutError(
+            f"{call}: of index {(0,) * len(placement.shape)} each of {placement.mesh[axis]} devices along "
+            f"axis {names[axis]!r} holds a part of a {how.value}; JAX's shardings are of whole values, reduce it first"
+        )
     entries: list[tuple[str, ...] | None] = []
     for j, (extent, layout) in enumerate(zip(placement.shape, placement.dims, strict=True)):
         devices = [(stride, axis) for axis, stride in enumerate(placement.strides(j)) if stride]

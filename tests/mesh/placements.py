@@ -4,12 +4,14 @@ import random
 from itertools import product
 from math import prod
 
-#: What an axis does: ("shard", dim), ("strided", dim, pieces), ("replicate",).
+#: What an axis does: ("shard", dim), ("strided", dim, pieces), ("replicate",), ("partial", how).
 Said = tuple[tuple[object, ...], ...]
 Case = tuple[tuple[int, ...], tuple[int, ...], Said]
 
 
-def random_case(draw: random.Random, devices: int = 64, mesh: tuple[int, ...] | None = None) -> Case:
+def random_case(
+    draw: random.Random, devices: int = 64, mesh: tuple[int, ...] | None = None, partial: bool = False
+) -> Case:
     """A shape of up to 4 dimensions, a mesh of up to 4 axes and at most `devices`, and what each axis does."""
     if mesh is None:
         axes = []
@@ -20,6 +22,9 @@ def random_case(draw: random.Random, devices: int = 64, mesh: tuple[int, ...] | 
     said: list[tuple[object, ...]] = []
     for _ in mesh:
         dim = draw.randrange(len(shape))
+        if partial and draw.random() < 0.3:
+            said.append(("partial", draw.choice(["sum", "max", "min", "product"])))
+            continue
         said.append(
             draw.choice([("shard", dim), ("shard", dim), ("replicate",), ("strided", dim, draw.choice([2, 2, 3, 4]))])
         )
