@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
+from cutepy.errors import LayoutError
 from cutepy.layout import Layout, conflict_free, from_f2
+from cutepy.layout.algebra.conflict_free import Found
 from cutepy.layout.values.composed import AnyLayout
 
 Case = dict[str, object]
@@ -186,3 +189,29 @@ def span_of(vectors: Sequence[int]) -> list[int]:
     for vector in vectors:
         found |= {vector ^ other for other in found}
     return sorted(found)
+
+
+def mutants(found: Found, rng: random.Random) -> Iterator[Found]:
+    """The same claim with one thing changed: rounds, the word free, the layout."""
+    at = rng.randrange(len(found.ways))
+    for change in (-1, 1):
+        yield replace(found, ways=(*found.ways[:at], found.ways[at] + change, *found.ways[at + 1 :]))
+    yield replace(found, free=not found.free)
+    yield replace(found, layout=Layout((found.layout.size // 2, 2), (1, 0)))
+
+
+def judged_certificate(seed: int) -> str:
+    """A claim of a small tile holds when it is counted again, and no mutant does; "" if that is so."""
+    rng = random.Random(f"certificate {seed}")
+    bits, rows = rng.choice(((3, 1), (3, 2), (4, 1), (4, 2)))
+    make = rng.choice((permuted, linear))
+    accesses = [make(rng, bits, 0, rows) for _access in range(rng.randint(1, 6))]
+    found = conflict_free((1 << bits,), accesses, lanes=1 << rows, banks=1 << rows, pad=rng.random() < 0.2)
+    found.check()
+    for mutant in mutants(found, rng):
+        try:
+            mutant.check()
+        except LayoutError:
+            continue
+        return f"{seed}: {mutant} is taken for {found}"
+    return ""

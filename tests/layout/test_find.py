@@ -2,7 +2,7 @@
 
 import pytest
 from layout.cases import cases
-from layout.find_cases import judged, judged_any_extents, judged_padded, judged_small, rounds
+from layout.find_cases import judged, judged_any_extents, judged_certificate, judged_padded, judged_small, rounds
 
 from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout, parse_layout
 from cutepy.errors import LayoutError
@@ -109,3 +109,9 @@ def test_what_is_taken_at_once_may_lie_along_the_last_of_many_modes(shape: tuple
     found = conflict_free(shape, [Layout((24, 4), (1, 24))], access_bytes=16)
     assert found.free and found.ways == conflict_free((24, 4), [Layout((24, 4), (1, 24))], access_bytes=16).ways
     assert bank_conflicts(composition(found.layout, Layout((24, 4), (1, 24))), access_bytes=16).ways == 1
+
+
+@pytest.mark.parametrize("slice_", range(4))
+def test_a_certificate_holds_and_its_mutants_do_not(slice_: int) -> None:
+    wrong = [said for seed in range(75 * slice_, 75 * slice_ + 75) if (said := judged_certificate(seed))]
+    assert not wrong, wrong[:3]

@@ -18,7 +18,11 @@ from layout import find_cases  # noqa: E402
 from cutepy import conflict_free  # noqa: E402
 
 count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-judges = {"padded tiles": find_cases.judged_padded, "tiles of any extents": find_cases.judged_any_extents}
+judges = {
+    "certificates": find_cases.judged_certificate,
+    "padded tiles": find_cases.judged_padded,
+    "tiles of any extents": find_cases.judged_any_extents,
+}
 for kind in ("permuted", "linear"):
     judges[f"{kind} pairs of one width"] = partial(find_cases.judged, kind=kind, count=2, same_width=True)
     judges[f"{kind} pairs"] = partial(find_cases.judged, kind=kind, count=2)

@@ -11,7 +11,7 @@ read by whoever wants it; what a thread writes and reads at once are neighbours,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, permutations
 from math import inf, prod
 from typing import NamedTuple
@@ -34,17 +34,59 @@ from .thread_values import WIDEST, check_listed, check_numbers
 Orders = tuple[int, ...]
 
 
+class Asked(NamedTuple):
+    """The accesses of a tile, and the memory that serves them."""
+
+    accesses: tuple[LaneAccess, ...]
+    element_bytes: int
+    lanes: int
+    banks: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Found(ReprIsStr):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
-    `free` says that no access takes more rounds than its bytes make it.
+    `free` says that no access takes more rounds than its bytes make it. `asked` are the accesses, which `check` counts.
     """
 
     layout: AnyLayout
     ways: tuple[int, ...]
     free: bool
     certificate: str
+    asked: Asked | None = field(default=None, compare=False)
+
+    def check(self) -> None:
+        """Count what is claimed of the layout, without a search: a place for each element, the rounds, and `free`.
+
+        >>> from cutepy.layout import Layout
+        >>> found = conflict_free((32, 32), [Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))])
+        >>> found.check()
+        >>> replace(found, layout=Layout((32, 32))).check()
+        Traceback (most recent call last):
+        cutepy.errors.LayoutError: (32,32):(1,32): the accesses take (1, 32) rounds, claimed are (1, 1)
+
+        `free` proves that no layout takes fewer rounds, for the words need so many. That none does where a layout is
+        not free is the outcome of the search that `certificate` names, and not counted. Raises LayoutError.
+        """
+        if self.asked is None:
+            return
+        accesses, element_bytes, lanes, banks = self.asked
+        if len({self.layout(index) for index in range(self.layout.size)}) < self.layout.size:
+            raise LayoutError(f"{self.layout}: two elements of the tile have one place")
+        if any(access.layout.cosize > self.layout.size for access in accesses):
+            raise LayoutError(f"{self.layout}: it has {self.layout.size} elements, and accesses take more")
+        elements = [access.elements(self.layout.size) for access in accesses]
+        cost = Tables(accesses, elements, element_bytes, lanes, banks).cost(self.layout)
+        if cost is None:
+            raise LayoutError(f"{self.layout}: it tears what a lane takes at once")
+        excess, _sum, _cosize, ways = cost
+        if ways != self.ways:
+            raise LayoutError(f"{self.layout}: the accesses take {ways} rounds, claimed are {self.ways}")
+        if self.free != (excess == 0):
+            raise LayoutError(
+                f"{self.layout}: its worst access takes {excess} rounds too many; claimed free: {self.free}"
+            )
 
     def __str__(self) -> str:
         free = "free of conflicts; " if self.free else ""
@@ -90,12 +132,14 @@ def conflict_free(
         for number, (layout, wide) in enumerate(zip(accesses, wides, strict=True))
     ]
     tables = Tables(asked, [access.elements(count) for access in asked], element_bytes, lanes, banks)
-    if pad or any(number & (number - 1) for number in (element_bytes, lanes, banks)) or element_bytes > WORD * banks:
-        return _padded(call, shape, tables)
     spans = [span for access in asked if (span := _span(access, count, lanes)) is not None]
-    if len(spans) == len(asked) and not any(extent & (extent - 1) for extent in leaves(shape)):
-        return _mapped(shape, spans, element_bytes, banks)
-    return _swizzled(shape, tables, _padded(call, shape, tables))
+    if pad or any(number & (number - 1) for number in (element_bytes, lanes, banks)) or element_bytes > WORD * banks:
+        found = _padded(call, shape, tables)
+    elif len(spans) == len(asked) and not any(extent & (extent - 1) for extent in leaves(shape)):
+        found = _mapped(shape, spans, element_bytes, banks)
+    else:
+        found = _swizzled(shape, tables, _padded(call, shape, tables))
+    return replace(found, asked=Asked(tuple(asked), element_bytes, lanes, banks))
 
 
 def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **numbers: int) -> int:
