@@ -8,7 +8,7 @@ import numpy as np
 from cutepy.gpu.ir import NODES, Buffer, Change, Computed, Expr, Node, made
 from cutepy.gpu.ir.expr import dataclass
 from cutepy.gpu.targets.interpreter import RUNS, Compiler, Run
-from cutepy.gpu.targets.interpreter_memory import InterpreterState, Reach, scatter
+from cutepy.gpu.targets.interpreter_memory import AccessCheck, InterpreterState, scatter
 from cutepy.gpu.targets.wgsl import WgslPrinter
 
 
@@ -46,10 +46,10 @@ def _lines(printer, stmt: Increase, depth: int) -> list[str]:
 
 def _run(compiler: Compiler, stmt: Increase) -> Run:
     index, value = compiler.expr(stmt.index), compiler.expr(stmt.value)
-    reach = Reach(compiler.kernel, stmt.buffer, stmt.value.lanes, stmt.place, "writes")
+    check = AccessCheck(compiler.kernel, stmt.buffer, stmt.value.lanes, stmt.place, "writes")
 
     def run(s: InterpreterState) -> None:
-        at = reach.elements(s, index(s), s.active)
+        at = check.elements(s, index(s), s.active)
         scatter(s, stmt.buffer, at, s.arrays[stmt.buffer].take(at) + value(s), stmt.value.lanes)
 
     return run

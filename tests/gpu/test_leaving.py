@@ -230,7 +230,7 @@ def test_a_while_past_the_end_of_these_data_is_found() -> None:
 
 
 def test_the_interpreter_tells_of_a_while_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cutepy.gpu.targets.interpreter.MOST_TURNS", 100)
+    monkeypatch.setattr("cutepy.gpu.targets.interpreter.MAX_ITERATIONS", 100)
 
     @gpu.kernel
     def ever(x):

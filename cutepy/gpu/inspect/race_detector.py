@@ -1,9 +1,9 @@
-"""A run that is looked over: the races, the reads before writes and the parted barriers of this very data.
+"""A dynamic race detector: races, reads of uninitialised memory and divergent barriers of one run, on its data.
 
 Law: two accesses of one element race where different invocations make them, one writes, not both are atomic, and no
 barrier of the element's memory lies between them; none ever does between two workgroups. So an element is raced for
 where it is written, or both read and updated, by more than one invocation since the last barrier: it is enough to keep,
-for each kind of access, the largest and the smallest number of those who made it.
+for each kind of access, the largest and the smallest number of the invocations that made it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from ...layout.values.methods import ReprIsStr
 from ..ir import Barrier, Buffer, Kernel
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import InterpreterState, Reach, Watch, value_at
+from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch, value_at
 from ..targets.wgsl import show
 from ..verify import Verdict, Verification
 from ..verify.verdict import Use
@@ -28,16 +28,16 @@ from ..verify.verdict import Use
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """An element of an array, and who is looked at: workgroups, counted along x, y and z, and threads."""
+    """An element of an array, and the invocations that are followed: (workgroup counted along x, y and z, thread)."""
 
     buffer: Buffer
     element: int
-    who: frozenset[tuple[int, int]]
+    invocations: frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """One access: who, where, the value found or put, and after how many barriers of that memory."""
+    """An access of an invocation, the value that it read or wrote, and the barriers of that memory before it."""
 
     use: Use
     value: object
@@ -56,10 +56,10 @@ def conflict(one: str, two: str) -> bool:
     return "writes" in (one, two) or {one, two} == {"reads", "updates"}
 
 
-def use_of(s: InterpreterState, reach: Reach, group: int, thread: int) -> Use:
+def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
     """The access that one invocation of a run makes."""
-    text = reach.buffer.name if reach.index is None else f"{reach.buffer.name}[{show(reach.index)}]"
-    return Use(s.workgroup(group), thread, s.counters(group, thread), reach.verb, text, reach.place)
+    text = check.buffer.name if check.index is None else f"{check.buffer.name}[{show(check.index)}]"
+    return Use(s.workgroup(group), thread, s.counters(group, thread), check.verb, text, check.place)
 
 
 class Phased(Watch):
@@ -90,38 +90,40 @@ class Follower(Phased):
     def __init__(self, kernel: Kernel, spot: Spot) -> None:
         super().__init__(kernel)
         self.spot = spot
-        self.found: list[tuple[tuple[int, int], Followed]] = []
+        self.accesses: list[tuple[tuple[int, int], Followed]] = []
 
-    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
-        if reach.buffer is not self.spot.buffer:
+    def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
+        if check.buffer is not self.spot.buffer:
             return
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
         first = np.broadcast_to(at, s.shape)
-        for who in sorted(self.spot.who):
-            for group in np.flatnonzero(self.groups == who[0]).tolist():
-                lane = self.spot.element - int(first[group, who[1]])
-                if on[group, who[1]] and 0 <= lane < reach.lanes:
-                    found = value_at(values, reach.lanes, s.shape, group, who[1])
-                    epoch = int(self.epochs[reach.buffer.space][group])
-                    self.add(who, Followed(use_of(s, reach, group, who[1]), found[lane], epoch))
+        # Whether this access of a vector touches the element, and with which lane.
+        for invocation in sorted(self.spot.invocations):
+            for group in np.flatnonzero(self.groups == invocation[0]).tolist():
+                lane = self.spot.element - int(first[group, invocation[1]])
+                if on[group, invocation[1]] and 0 <= lane < check.lanes:
+                    values_of = value_at(values, check.lanes, s.shape, group, invocation[1])
+                    epoch = int(self.epochs[check.buffer.space][group])
+                    self.add(invocation, Followed(use_of(s, check, group, invocation[1]), values_of[lane], epoch))
 
-    def add(self, who: tuple[int, int], new: Followed) -> None:
-        self.found.append((who, new))
+    def add(self, invocation: tuple[int, int], new: Followed) -> None:
+        self.accesses.append((invocation, new))
         if self.pair() is not None:
             raise _Done
 
     def pair(self) -> tuple[Followed, Followed] | None:
         """The access noted last, and one before it that it is in conflict with."""
-        (who, new), before = self.found[-1], self.found[:-1]
+        (invocation, new), before = self.accesses[-1], self.accesses[:-1]
         for other, old in before:
-            ordered = other[0] == who[0] and old.epoch != new.epoch
-            if other != who and not ordered and conflict(old.use.verb, new.use.verb):
+            # Only a barrier of its own workgroup orders an invocation's accesses.
+            ordered = other[0] == invocation[0] and old.epoch != new.epoch
+            if other != invocation and not ordered and conflict(old.use.verb, new.use.verb):
                 return old, new
         return None
 
 
 def follow(kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], spot: Spot) -> tuple[Followed, ...]:
-    """The first two accesses of the element by those who are looked at that are in conflict; all of them if none are.
+    """The first two accesses of the element by the followed invocations that conflict; all their accesses if none do.
 
     The arrays stay as they are.
     """
@@ -132,7 +134,7 @@ def follow(kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float],
         pair = watch.pair()
         assert pair is not None
         return pair
-    return tuple(found for _, found in watch.found)
+    return tuple(access for _, access in watch.accesses)
 
 
 def interpret_checked(
@@ -143,13 +145,15 @@ def interpret_checked(
     Raises VerificationError for the first race, shared memory read before it is written, or barrier that not all
     threads come to, and KernelError for an index outside; then the arrays are as they were.
     """
+    # A run without notes of single accesses, which would not fit in memory.
     copies = [array.copy() for array in arrays]
     try:
         interpret(kernel, copies, params, subgroup_size=subgroup_size, watch=Checks(kernel))
     except Race as race:
+        # A second run notes the accesses of that element alone, for the message.
         (one, two), spot = follow(kernel, arrays, params, race.spot), race.spot
-        told = f"kernel {kernel.name} has a race for {named(spot.buffer, spot.element)}:"
-        raise VerificationError("\n  ".join([told, str(one), str(two), _way_out(spot.buffer, one, two)])) from None
+        head = f"kernel {kernel.name} has a race for {named(spot.buffer, spot.element)}:"
+        raise VerificationError("\n  ".join([head, str(one), str(two), _way_out(spot.buffer, one, two)])) from None
     for array, copy, buffer in zip(arrays, copies, kernel.buffers, strict=True):
         if buffer.writable:
             array[...] = copy
@@ -164,9 +168,13 @@ class Race(Exception):
 
 @dataclass(slots=True)
 class Shadow:
-    """Who accessed each element of one array: by threads since the last barrier and, where workgroups share the array,
-    by invocations of the grid since the launch. For each kind of access two rows: the largest and the smallest that
-    came by, as keys that only grow, 0 where nobody did; those under a larger base count for nothing any more."""
+    """Shadow memory of one array: which invocations accessed each element.
+
+    `near` counts the threads of a workgroup since its last barrier; `far`, where workgroups share the array (`across`),
+    the invocations of the grid since the launch. Both map a kind of access to two rows of keys, one an element: the
+    largest key `base + number + 1`, and the largest `base + below - number`, which is the smallest number. `base` grows
+    with each barrier, so keys of earlier barrier intervals are at most `base` and count as no access; 0 is none at all.
+    """
 
     size: int
     threads: int
@@ -184,21 +192,26 @@ class Shadow:
             np.maximum.at(level[verb][1], at, base + below - number)
 
     def levels(self, group: Array, thread: Array, epoch: Array) -> list[tuple[dict[str, Array], Array, int, Any]]:
-        """The marks, with the number of each invocation, what is above all numbers, and where an epoch begins. Those of
-        the grid come first: where they show no race, an element that is written was accessed by one workgroup only, and
-        its epochs are those of that workgroup."""
+        """(rows, number of each invocation, bound of the numbers, base of the barrier interval), grid first: where the
+        grid shows no race, one workgroup alone accessed an element that is written, so its barriers order
+        everything."""
         near = self.near, thread, self.threads, epoch * self.threads
         return [(self.far, group * self.threads + thread, self.total, 0), near] if self.across else [near]
 
-    def met(self, at: Array, group: Array, thread: Array, epoch: Array) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """The first of the accesses whose element is raced for, and who meet, by workgroup and thread; -1 if none."""
+    def first_race(
+        self, at: Array, group: Array, thread: Array, epoch: Array
+    ) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """The number of the first access whose element is in a race, and the racing invocations as (workgroup, thread);
+        -1 and nothing if there is none."""
         for level, _, below, base in self.levels(group, thread, epoch):
+            # Reads alone, and updates alone, never race.
             if not ("writes" in level or {"reads", "updates"} <= level.keys()):
                 continue
             raced = self._raced(level, at, below, base)
             if raced.any():
                 which = int(raced.argmax())
                 start = int(np.broadcast_to(base, at.shape)[which])
+                # Which two invocations, by their keys.
                 numbers = self._pair(level, int(at[which]), below, start)
                 if level is self.far:
                     return which, tuple((n // self.threads, n % self.threads) for n in numbers)
@@ -206,19 +219,23 @@ class Shadow:
         return -1, ()
 
     def _raced(self, level: dict[str, Array], at: Array, below: int, base: Any) -> Array:
+        # Accesses of this interval, by kind; an element needs a write, or a read and an update.
         most = {verb: marks[0][at] for verb, marks in level.items()}
-        here = {verb: found > base for verb, found in most.items()}
+        here = {verb: raced > base for verb, raced in most.items()}
         none = np.zeros(at.shape, bool)
         strong = here.get("writes", none) | (here.get("reads", none) & here.get("updates", none))
+        # The largest and the smallest invocation of any kind differ: two invocations, or more.
         last = np.maximum.reduce(list(most.values())) - base - 1
         first = below - (np.maximum.reduce([marks[1][at] for marks in level.values()]) - base)
         if level is self.far:
+            # In the grid, workgroups count: within one, barriers may order the accesses.
             last, first = last // self.threads, first // self.threads
-        found: Array = strong & (last != first)
-        return found
+        raced: Array = strong & (last != first)
+        return raced
 
     def _pair(self, level: dict[str, Array], at: int, below: int, base: int) -> tuple[int, int]:
         """Two invocations of one element that are in conflict."""
+        # The two extremes of each kind suffice: if any two conflict, two of these do.
         each = self.threads if level is self.far else 1
         here = [
             (verb, number)
@@ -232,7 +249,7 @@ class Shadow:
 
 
 class Checks(Phased):
-    """Looks over a whole run; raises at the first fault."""
+    """Checks every access and barrier of a run; raises at the first fault."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -246,44 +263,48 @@ class Checks(Phased):
             own = buffer.space == "workgroup"
             if own:
                 self.written[buffer] = np.zeros(array.size, bool)
+            # Shared memory is new for each chunk of workgroups; a binding's shadow lasts for the launch.
             if own or (buffer.space == "storage" and buffer.writable and buffer not in self.shadows):
                 self.shadows[buffer] = Shadow(array.size, s.kernel.threads, total, not own)
 
-    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
-        shadow = self.shadows.get(reach.buffer)
+    def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
+        shadow = self.shadows.get(check.buffer)
         if shadow is None:
             return
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
         group, thread = np.nonzero(on)
         first = np.broadcast_to(at, s.shape)[group, thread]
-        if reach.buffer.space == "workgroup":
+        if check.buffer.space == "workgroup":
+            # Each workgroup has elements of its own.
             first = first + group * (shadow.size // s.groups)
-        if reach.lanes > 1:
-            first = (first[:, None] + np.arange(reach.lanes)).reshape(-1)
-            group, thread = np.repeat(group, reach.lanes), np.repeat(thread, reach.lanes)
-        if reach.buffer.space == "workgroup":
-            self.initialise(s, reach, first, group, thread)
-        who = self.groups[group], thread, self.epochs[reach.buffer.space][group]
-        shadow.note(reach.verb, first, *who)
-        which, met = shadow.met(first, *who)
+        # A vector accesses each of its elements.
+        if check.lanes > 1:
+            first = (first[:, None] + np.arange(check.lanes)).reshape(-1)
+            group, thread = np.repeat(group, check.lanes), np.repeat(thread, check.lanes)
+        if check.buffer.space == "workgroup":
+            self.initialise(s, check, first, group, thread)
+        numbers = self.groups[group], thread, self.epochs[check.buffer.space][group]
+        shadow.note(check.verb, first, *numbers)
+        which, racing = shadow.first_race(first, *numbers)
         if which >= 0:
             element = int(first[which])
-            if reach.buffer.space == "workgroup":
+            if check.buffer.space == "workgroup":
+                # Back to an element of the workgroup's array.
                 element %= shadow.size // s.groups
-            raise Race(Spot(reach.buffer, element, frozenset(met)))
+            raise Race(Spot(check.buffer, element, frozenset(racing)))
 
-    def initialise(self, s: InterpreterState, reach: Reach, at: Array, group: Array, thread: Array) -> None:
-        """Raise VerificationError where shared memory is read that nobody has written; note what is written."""
-        written = self.written[reach.buffer]
-        if reach.takes and not written[at].all():
+    def initialise(self, s: InterpreterState, check: AccessCheck, at: Array, group: Array, thread: Array) -> None:
+        """Raise VerificationError where shared memory is read before it was written; note what is written."""
+        written = self.written[check.buffer]
+        if check.takes and not written[at].all():
             which = int(np.argmin(written[at]))
             element = int(at[which]) % (written.size // s.groups)
-            use = use_of(s, reach, int(group[which]), int(thread[which]))
+            use = use_of(s, check, int(group[which]), int(thread[which]))
             raise VerificationError(
-                f"kernel {self.kernel.name} reads what nobody has written, {named(reach.buffer, element)}: {use}; "
+                f"kernel {self.kernel.name} reads what nobody has written, {named(check.buffer, element)}: {use}; "
                 "write every element that is read, with a gpu.barrier() before the read"
             )
-        if reach.verb != "reads":
+        if check.verb != "reads":
             written[at] = True
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
@@ -291,6 +312,7 @@ class Checks(Phased):
         parted = here.any(axis=1) & ~here.all(axis=1)
         if parted.any():
             group = int(parted.argmax())
+            # One thread that arrives, and one that does not.
             comes, waits = int(here[group].argmax()), int(here[group].argmin())
             use = Use(s.workgroup(group), comes, s.counters(group, comes), "comes to", "gpu.barrier()", stmt.place)
             raise VerificationError(
@@ -352,10 +374,10 @@ class Replay(ReprIsStr):
 
 
 def replay(
-    kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], found: Verification
+    kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], verification: Verification
 ) -> tuple[Replay, ...]:
     """Each refuted verdict with a counter-example, replayed; the arrays stay as they are."""
-    return tuple(_replay(kernel, arrays, params, verdict) for verdict in found.refuted)
+    return tuple(_replay(kernel, arrays, params, verdict) for verdict in verification.refuted)
 
 
 def _replay(kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], verdict: Verdict) -> Replay:
@@ -364,10 +386,10 @@ def _replay(kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float]
     if witness is None or buffer is None:
         return Replay(verdict, ())
     columns, rows, _ = kernel.grid
-    who = {(x + columns * (y + rows * z), use.thread) for use in witness.uses for x, y, z in [use.workgroup]}
-    element = -1 if witness.of else witness.element  # a coordinate is no element: the interpreter tells who leaves
+    invocations = {(x + columns * (y + rows * z), use.thread) for use in witness.uses for x, y, z in [use.workgroup]}
+    element = -1 if witness.of else witness.element  # a coordinate is no element: the interpreter names the invocation
     try:
-        followed = follow(kernel, arrays, params, Spot(buffer, element, frozenset(who)))
+        followed = follow(kernel, arrays, params, Spot(buffer, element, frozenset(invocations)))
     except KernelError as error:
         return Replay(verdict, (), str(error))
     return Replay(verdict, followed[:MOST_SHOWN])

@@ -5,8 +5,8 @@ side; what is loaded once, or hoisted out of a loop, counts once.
 
 Everything follows from the kernel's index arithmetic, so a report needs no device and no data. Sums over ids that are
 independent are taken apart: what a subgroup costs depends on the addresses of its threads only up to whole segments (or
-whole rows of banks), and on who takes part. Ids that guards tie to threads are tried in all combinations; of the others
-only the remainder of what they add is counted, one id at a time.
+whole rows of banks), and on which threads are active. Ids that guards tie to threads are tried in all combinations; of
+the others only the remainder of what they add is counted, one id at a time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,9 +48,9 @@ class AccessFigures:
 
     `times` counts invocations that perform it, `bytes` what they ask for. `transactions` counts the segments that
     subgroups touch, `perfect` those that the different bytes they ask for would fill (bindings only). `ways` is the
-    worst bank conflict: how many words of one bank a subgroup wants at once, 1 being none; `rounds` adds up these over
-    all subgroups, of which `perfect` would do (workgroup memory only). `exact` is False where guards too many to count
-    were taken to hold.
+    worst bank conflict: how many words of one bank a subgroup accesses at once, 1 being none; `rounds` adds up these
+    over all subgroups, of which `perfect` would do (workgroup memory only). `exact` is False where guards too many to
+    count were taken to hold.
     """
 
     verb: str
@@ -70,7 +70,7 @@ class AccessFigures:
 
     @property
     def excess(self) -> float | None:
-        """Transactions, or rounds, in parts of a perfect pattern's."""
+        """Transactions, or rounds, over those of a perfect pattern: 1.0 is perfect."""
         got = self.transactions if self.space == "storage" else self.rounds
         return None if got is None or not self.perfect else got / self.perfect
 
@@ -205,16 +205,19 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
     buffer, each = access.buffer, access.buffer.dtype.bytes
     nbytes, stored = each * access.lanes, buffer.space == "storage"
+    # Addresses that memory decides are not counted, only their bytes.
     strange = bool(model.unknowns([access.index]))
     index = const(0) if strange else access.index
     counter = _Counter(model, index, access.guards, access.loops)
     times = units = perfect = 0
     ways = 1
+    # Bytes after which the pattern of segments, or of banks, repeats.
     modulus = hardware.segment_bytes if stored else WORD * hardware.banks
     for addresses, active, count in counter.views(max(1, modulus // each)):
         times += int(active.sum()) * count
         if strange or not active.any():
             continue
+        # The first byte of each thread's access, None for inactive threads.
         firsts = [at if on else None for at, on in zip((addresses * each).tolist(), active, strict=True)]
         if stored:
             costs = list(fetched(firsts, nbytes, hardware.subgroup, hardware.segment_bytes))
@@ -245,27 +248,28 @@ def _text(access: Access) -> str:
 
 
 def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayFigures, ...]:
-    found = []
+    figures = []
     for buffer in (*kernel.buffers, *kernel.local):
         mine = [a for a in accesses if a.array == buffer.name]
         if mine:
             read = sum(a.bytes for a in mine if a.verb != "writes")
             written = sum(a.bytes for a in mine if a.verb != "reads")
-            found.append(ArrayFigures(buffer.name, buffer.space, buffer.note, read, written))
-    return tuple(found)
+            figures.append(ArrayFigures(buffer.name, buffer.space, buffer.note, read, written))
+    return tuple(figures)
 
 
 def _flops(model: Model) -> int:
+    # Work under the same guards and loops runs equally often: counted once.
     total = 0
-    known: dict[tuple[tuple[Expr, ...], tuple[LoopModel, ...]], int] = {}
+    invocations: dict[tuple[tuple[Expr, ...], tuple[LoopModel, ...]], int] = {}
     for stmt, guards, loops in model.work:
         amount = _operations(stmt)
         if amount:
             key = guards, loops
-            if key not in known:
+            if key not in invocations:
                 views = _Counter(model, const(0), guards, loops).views(1)
-                known[key] = sum(int(active.sum()) * times for _, active, times in views)
-            total += amount * known[key]
+                invocations[key] = sum(int(active.sum()) * times for _, active, times in views)
+            total += amount * invocations[key]
     return total
 
 
@@ -284,12 +288,13 @@ def _operations(stmt: Stmt) -> int:
     return total
 
 
+# Combinations of ids times threads that are enumerated, at most: 128 MiB an array of int64.
 _MOST = 1 << 24
 
 
 @dataclass(slots=True, eq=False)
 class _Counter:
-    """The views of an index under guards and loops. `exact` turns False where guards had to be left out."""
+    """Counts the addresses of an access under its guards and loops. `exact` becomes False where guards are left out."""
 
     model: Model
     index: Expr
@@ -298,25 +303,29 @@ class _Counter:
     exact: bool = True
 
     def views(self, modulus: int) -> Iterator[tuple[Integers, Mask, int]]:
-        """The addresses of the threads of a workgroup, in elements up to multiples of `modulus`, who takes part, and
-        how many times that is so; all there are."""
+        """The addresses of the threads of a workgroup, in elements up to multiples of `modulus`, which are
+        active, and how many workgroups and iterations have just these; over the whole dispatch."""
         model = self.model
-        known = [g for g in self.guards if not model.unknowns([g])]
-        self.exact = len(known) == len(self.guards)
+        # 1. Ids of guards, and of terms that mix the thread with other ids, are enumerated jointly.
+        guards = [g for g in self.guards if not model.unknowns([g])]
+        self.exact = len(guards) == len(self.guards)
         terms = linear(self.index).terms
         mixed = {atom for atom in terms if model.tid in model.leaves(atom) and len(model.leaves(atom)) > 1}
-        joint = self._joined(model.ids_of([*known, *mixed]), terms)
+        joint = self._joined(model.ids_of([*guards, *mixed]), terms)
+        # 2. Too many: guards over ids are dropped, an upper bound.
         if prod(map(model.extent, joint)) * model.threads > _MOST:
             self.exact = False
-            known = [g for g in known if not model.ids_of([g])]
-            joint = self._joined(model.ids_of([*known, *mixed]), terms)
+            guards = [g for g in guards if not model.ids_of([g])]
+            joint = self._joined(model.ids_of([*guards, *mixed]), terms)
+        # 3. The other ids add a remainder each, independently of the threads: their distribution is a convolution.
         added, free = self._added(terms, joint, modulus)
-        for addresses, active, times in self._rows(known, terms, joint, modulus):
+        for addresses, active, times in self._rows(guards, terms, joint, modulus):
             for by in np.flatnonzero(added).tolist():
                 yield addresses + by, active, times * int(added[by]) * free
 
     def _joined(self, ids: set[Expr], terms: Iterable[Expr]) -> set[Expr]:
         """`ids` with all that stand in a term with one of them."""
+        # The closure: ids that share a term cannot be taken apart.
         groups = [self.model.ids_of([atom]) for atom in terms]
         while any(group & ids and not group <= ids for group in groups):
             ids = ids.union(*(group for group in groups if group & ids))
@@ -325,6 +334,7 @@ class _Counter:
     def _added(self, terms: dict[Expr, int], joint: set[Expr], modulus: int) -> tuple[Integers, int]:
         """How often the terms without joint ids add each remainder; and how many values the other ids have."""
         model = self.model
+        # A histogram of sums modulo `modulus`; it starts with the empty sum.
         counts = np.zeros(modulus, np.int64)
         counts[0] = 1
         seen = set(joint)
@@ -335,8 +345,9 @@ class _Counter:
             together = self._joined(ids, terms)
             seen |= together
             mine = {a: f for a, f in terms.items() if model.ids_of([a]) & together}
-            part = self._remainders(mine, together, modulus)
-            rolled = [np.roll(counts, by) * int(part[by]) for by in np.flatnonzero(part).tolist()]
+            remainders = self._remainders(mine, together, modulus)
+            # The sum of two independent distributions: a cyclic convolution.
+            rolled = [np.roll(counts, by) * int(remainders[by]) for by in np.flatnonzero(remainders).tolist()]
             counts = np.sum(rolled, axis=0)
         everything = {g for g in model.groups if not isinstance(g, Const)} | {loop.index for loop in self.loops}
         return counts, prod(map(model.extent, everything - seen))
@@ -344,10 +355,12 @@ class _Counter:
     def _rows(
         self, guards: list[Expr], terms: dict[Expr, int], joint: set[Expr], modulus: int
     ) -> Iterator[tuple[Integers, Mask, int]]:
-        """The different rows of addresses and of who takes part, over all combinations of joint ids."""
+        """The different rows of addresses and of active threads, over all combinations of joint ids, with their
+        counts."""
         model = self.model
         over, times = self._over(joint, [*terms, *guards])
         points = Points(model.environment(over))
+        # Rows that are equal up to whole segments cost the same: each is yielded once, with its count.
         active = points.where(guards)
         here = {atom: c for atom, c in terms.items() if model.ids_of([atom]) <= joint}
         table = np.broadcast_to(points.total(here) + linear(self.index).constant, active.shape)
@@ -355,13 +368,14 @@ class _Counter:
         seen: dict[bytes, list[int]] = {}
         for row in range(len(active)):
             seen.setdefault(table[row].tobytes() + active[row].tobytes(), []).append(row)
-        for found in seen.values():
-            yield table[found[0]], active[found[0]], len(found) * times
+        for rows in seen.values():
+            yield table[rows[0]], active[rows[0]], len(rows) * times
 
     def _remainders(self, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
         """How often a sum over `ids` has each remainder."""
         if len(ids) == 1 and set(terms) == ids:
             (leaf,) = ids
+            # A multiple of one id repeats after `modulus` steps: whole periods, and a rest.
             whole, rest = divmod(self.model.extent(leaf), modulus)
             steps = terms[leaf] * np.arange(modulus) % modulus
             return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
@@ -374,6 +388,7 @@ class _Counter:
         model, extents = self.model, {leaf: self.model.extent(leaf) for leaf in ids}
         count, each = prod(extents.values()), 0
         if count * model.threads > _MOST:
+            # Too many values: one period of each id, with the edges where guards cut it.
             values, each = list(values), model.threads
             extents = {leaf: model.period(leaf, values) for leaf in ids}
         domain = model.domain(ids, each=each, extents=extents)

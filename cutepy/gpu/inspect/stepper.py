@@ -1,4 +1,4 @@
-"""A kernel from barrier to barrier: one workgroup runs, and stops where it waits, to be looked at."""
+"""One workgroup of a kernel, step by step: it runs up to each barrier and stops there, with its memory to look at."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,7 +25,7 @@ class Step(ReprIsStr):
     """A workgroup at a barrier, or at its end: where (`place`), which threads come there, and what memory holds.
 
     `shared` has the shared tensors by name, in their layouts, `registers` what each name and each private array holds:
-    a tensor over the threads, of arrays with their elements first. Shared memory that nobody wrote is NaN, or
+    a tensor over the threads, of arrays with their elements first. Shared memory that was not written is NaN, or
     0xDEADBEEF.
     """
 
@@ -64,41 +64,44 @@ def _steps(
     x, y, z = workgroup
     watch = _Stepper()
 
+    # The interpreter runs in a thread; the semaphore lets it go on to the next barrier, the queue carries the steps
+    # back.
     def work() -> None:
         try:
             watch.go.acquire()
             interpret(kernel, arrays, params, watch=watch, only=x + kernel.grid[0] * (y + kernel.grid[1] * z))
-            watch.found.put(watch.step("the end"))
-            watch.found.put(None)
+            watch.steps.put(watch.step("the end"))
+            watch.steps.put(None)
         except Exception as error:  # the interpreter runs in a thread of its own; its errors belong to the caller
-            watch.found.put(error)
+            watch.steps.put(error)
 
     thread = Thread(target=work, daemon=True)
     thread.start()
     try:
         while True:
             watch.go.release()
-            found = watch.found.get()
-            if isinstance(found, Exception):
-                raise found
-            if found is None:
+            step = watch.steps.get()
+            if isinstance(step, Exception):
+                raise step
+            if step is None:
                 return
-            yield found
+            yield step
     finally:
+        # The generator was closed: the interpreter's thread is ended at its barrier.
         watch.left = True
         watch.go.release()
         thread.join()
 
 
 class _Left(Exception):
-    """Nobody asks for another step."""
+    """The caller asks for no further step."""
 
 
 class _Stepper(Watch):
     """Waits at each barrier until the next step is asked for."""
 
     def __init__(self) -> None:
-        self.go, self.found = Semaphore(0), SimpleQueue[Step | Exception | None]()
+        self.go, self.steps = Semaphore(0), SimpleQueue[Step | Exception | None]()
         self.left = False
         self.count = 0
 
@@ -106,7 +109,7 @@ class _Stepper(Watch):
         self.state = s
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
-        self.found.put(self.step(stmt.place))
+        self.steps.put(self.step(stmt.place))
         self.go.acquire()
         if self.left:
             raise _Left
@@ -114,6 +117,7 @@ class _Stepper(Watch):
     def step(self, place: str) -> Step:
         s, count = self.state, self.count
         self.count += 1
+        # Copies: the run goes on after the step.
         shared, registers = {}, {}
         for buffer, array in s.arrays.items():
             if buffer.space == "workgroup":
@@ -124,18 +128,19 @@ class _Stepper(Watch):
                 registers[buffer.name] = _over_threads(buffer.name, array[: buffer.length, 0])
         for name, value in s.values.items():
             if isinstance(name, Var):
+                # A uniform value is broadcast over the threads.
                 shape = (name.lanes, *s.shape) if name.lanes > 1 else s.shape
                 registers[name.name] = _over_threads(name.name, np.broadcast_to(value, shape)[..., 0, :])
-        who = tuple(np.flatnonzero(s.everyone[0]).tolist())
-        return Step(count, place, s.workgroup(0), who, shared, registers)
+        threads = tuple(np.flatnonzero(s.everyone[0]).tolist())
+        return Step(count, place, s.workgroup(0), threads, shared, registers)
 
 
 def _layout(buffer: Buffer) -> AnyLayout:
     """How shared memory is laid out, where its note says so."""
-    found: AnyLayout = Layout(buffer.length)
+    layout: AnyLayout = Layout(buffer.length)
     with suppress(NotationError):
-        found = parse_layout(buffer.note)
-    return found
+        layout = parse_layout(buffer.note)
+    return layout
 
 
 def _over_threads(name: str, values: Array) -> Tensor:

@@ -29,7 +29,7 @@ from . import (
     Unary,
     Var,
     Vector,
-    is_told,
+    is_pure,
     keep,
     meaning,
     nodes,
@@ -177,7 +177,7 @@ def is_opaque(value: Expr) -> bool:
         return False
     vectors = isinstance(value, Vector | Component)
     floats = value.dtype.kind == "f" or (isinstance(value, Cast) and value.value.dtype.kind == "f")
-    return vectors or floats or not is_told(value)
+    return vectors or floats or not is_pure(value)
 
 
 class Points:

@@ -107,7 +107,7 @@ def meaning(value: Expr) -> Law | None:
     return None if kind is None else kind.meaning(value)
 
 
-def is_told(value: Expr) -> bool:
+def is_pure(value: Expr) -> bool:
     """Whether its operands alone decide what a node is: not memory, and not other threads."""
     return not value.operands or meaning(value) is not None
 
@@ -118,7 +118,7 @@ def is_uniform(
     """Whether all threads of a workgroup agree on `value` by WGSL's rules: it is made of leaves and of elements of
     `readable` arrays on which they agree; on what subgroups say they do not. `known` is kept for the next value."""
     for node in nodes(value, known=known):
-        own = isinstance(node, Const) or leaf(node) if not node.operands else is_told(node)
+        own = isinstance(node, Const) or leaf(node) if not node.operands else is_pure(node)
         if isinstance(node, Load):
             own = readable(node.buffer)
         known[node] = own and all(known[x] for x in node.operands)

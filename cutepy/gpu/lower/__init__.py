@@ -20,8 +20,8 @@ from .forward_copies import forward_copies
 from .hoist import hoist, name_shared_floats
 from .legalize_wgsl import legalize_wgsl
 from .load_once import load_once
+from .loop_bounds import loop_bounds
 from .name_registers import name_registers
-from .turns import turns_of
 
 Pass = Callable[[Kernel], Kernel]
 
@@ -92,7 +92,7 @@ def compile_kernel(
         checked=checked,
         lanes=kernel.lanes,
         guarded=guarded,
-        turns=turns_of(ready),
+        loops=loop_bounds(ready),
     )
 
 

@@ -18,10 +18,12 @@ def _block(block: ir.Block) -> ir.Block:
     out: list[ir.Stmt] = []
     for stmt in block:
         if isinstance(stmt, ir.Let):
+            # One load that is predicated guards the whole `let`: loads of one statement share their predicate.
             predicates = [n.where for n in ir.loads(stmt.value) if n.where is not None]
             if predicates:
                 _guard(out, stmt, predicates[0])
                 continue
+        # Joined after the inner blocks, so that branches made of loads in them count too.
         stmt = ir.with_blocks(stmt, tuple([_block(b) for b in stmt.blocks]))
         last = out[-1] if out else None
         if isinstance(stmt, ir.If) and isinstance(last, ir.If) and _are_joinable(last, stmt):
@@ -38,6 +40,7 @@ def _guard(out: list[ir.Stmt], stmt: ir.Let, condition: ir.Expr) -> None:
     zero = ir.Declare(stmt.var, ir.splat(ir.const(0, stmt.var.dtype), stmt.var.lanes))
     assigned = ir.Assign(stmt.var, ir.rewrite(stmt.value, _without_predicate, {}))
     match out[-1:]:
+        # Loads next to each other under one predicate share a branch; the declarations stand before it.
         case [ir.If(then=(ir.Assign(), *_), orelse=()) as last] if last.condition is condition:
             out[-1:] = [zero, replace(last, then=(*last.then, assigned))]
         case _:

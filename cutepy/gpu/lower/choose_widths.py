@@ -17,6 +17,7 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
     write to its other lanes. Atomics and matrices address single elements. Bools in memory become u32, which the host
     and the device lay out alike.
     """
+    # Which vectors each array is accessed by, over the whole kernel: one declared width serves every access.
     stores: dict[ir.Buffer, set[int]] = {}
     read: dict[ir.Buffer, set[int]] = {}
     scalar: set[ir.Buffer] = set()
@@ -32,9 +33,10 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
                 read.setdefault(node.buffer, set()).add(node.lanes)
                 if isinstance(node, ir.MatrixLoad):
                     scalar.add(node.buffer)
+    # bool has no layout that host and device share, so in memory it is a u32 that is 0 or 1.
     widened: dict[ir.Buffer, ir.Buffer] = {}
     for buffer in (*kernel.buffers, *kernel.local):
-        # The widest load, but no wider than the narrowest store; where nothing is read, the narrowest store.
+        # width = min(widest load, narrowest store); where nothing is read, the narrowest store.
         width = max(read.get(buffer, {1}))
         if buffer in stores:
             width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
@@ -86,10 +88,11 @@ class _Widen:
 
         if old.lanes == width:
             return read(old.index)
-        if old.lanes > width:  # several narrow loads, side by side
+        if old.lanes > width:  # vector(b[i:i+n]) -> vector(b[i], b[i+1], ...), several narrow loads
             vectors = [read(old.index + i) for i in range(0, old.lanes, width)]
             return ir.vector(*[ir.component(vector, i) for vector in vectors for i in range(vector.lanes)])
-        whole, at = read(old.index), simplify(old.index % width)  # lanes of one wide load
+        # b[i] -> b[i // width][i % width]: lanes of one wide load (requires that the access stays inside one vector)
+        whole, at = read(old.index), simplify(old.index % width)
         lanes = [ir.component(whole, simplify(at + i)) for i in range(old.lanes)]
         return ir.vector(*lanes)
 
@@ -98,6 +101,7 @@ class _Widen:
         width, value = buffer.width, old.value
         if buffer.dtype is not old.buffer.dtype:
             value = ir.cast(value, u32) if value.lanes > 1 else ir.select(value, ir.const(1), ir.const(0))
+        # A store of more lanes than the width becomes several stores of whole vectors, never of a lane alone.
         if value.lanes == width:
             return [ir.Store(buffer, _in_vectors(old.index, width), value, old.place)]
         lanes = [ir.component(value, i) for i in range(value.lanes)]

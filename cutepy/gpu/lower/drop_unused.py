@@ -15,7 +15,7 @@ def drop_unused(kernel: ir.Kernel) -> ir.Kernel:
     read: set[object] = {name for x in roots for name in ir.variables(x)}
     read |= {load.buffer for x in roots for load in ir.loads(x)}
     body = kernel.body
-    # Each walk keeps what the one before it still saw read: what only dead code read is dead in the next.
+    # Fixed point: what only dead code read is dead in the next walk. The sets of reads shrink, so it ends.
     while True:
         walk = _LiveStatements(read)
         body = walk.block(body)
@@ -43,6 +43,8 @@ class _LiveStatements:
         out: list[ir.Stmt] = []
         for stmt in reversed(block):
             if isinstance(stmt, ir.If) and isinstance(stmt.condition, ir.Const):
+                # An `if` on a constant is one of its blocks; the walk goes backwards, so its statements are appended
+                # reversed.
                 out += reversed(self.block(stmt.then if stmt.condition.value else stmt.orelse))
                 continue
             if isinstance(stmt, ir.Break) and isinstance(stmt.condition, ir.Const):
@@ -56,8 +58,11 @@ class _LiveStatements:
     def is_dead(self, stmt: ir.Stmt) -> bool:
         """Whether all that `stmt` does is to set a name or a register that is not read."""
         match stmt:
+            # A `let` is in scope after itself only, so the reads that the backward walk has met are all of its reads.
             case ir.Let(var=var):
                 return var not in self.live
+            # A variable, and a register array of one element, may be read by an earlier statement in the next
+            # iteration.
             case ir.Declare(var=var) | ir.Assign(var=var):
                 return var not in self.read
             case ir.Store(buffer=buffer):
@@ -72,12 +77,15 @@ class _LiveStatements:
             match stmt:
                 case ir.For(start=ir.Const(value=first), stop=ir.Const(value=end)) if first >= end:
                     return None  # no iteration: but a compiler would refuse a barrier in its body
+            # Backward: the block that comes last in the text is walked first.
             inner = [self.block(b) for b in reversed(stmt.blocks)][::-1]
             if not any(inner):
                 return None
             stmt = ir.with_blocks(stmt, inner)
+            # if (c) {} else { S } -> if (!c) { S }
             if isinstance(stmt, ir.If) and not stmt.then:
                 stmt = replace(stmt, condition=ir.negated(stmt.condition), then=stmt.orelse, orelse=())
+        # An atomic is a side effect and stays; only the name of its old value goes.
         elif isinstance(stmt, ir.Atomic) and stmt.result is not None and stmt.result not in self.live:
             stmt = replace(stmt, result=None)
         if isinstance(stmt, ir.Change):

@@ -45,7 +45,8 @@ class _ForwardCopies:
             if isinstance(stmt, ir.Break):  # what its block sets, the iterations that stay never see
                 out.append(self.leave(replace(stmt, condition=self.expr(stmt.condition))))
                 continue
-            # The condition of an `if` is computed before its blocks set anything, the bounds of a loop at every turn.
+            # The condition of an `if` is computed before its blocks set anything, the bounds of a loop on every
+            # iteration.
             if isinstance(stmt, ir.If):
                 stmt = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
             if inner:
@@ -53,11 +54,13 @@ class _ForwardCopies:
                 self.emit(changed, out)
             if not isinstance(stmt, ir.If):
                 stmt = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
+            # A copy waits; it is emitted by the next statement that sets its variable, or never.
             variable = self.copied(stmt.value) if isinstance(stmt, ir.Let) and stmt.var not in self.bounds else None
             if isinstance(stmt, ir.Let) and variable is not None:
                 self.pending[stmt.var] = stmt
                 self.copies.setdefault(variable, []).append(stmt)
                 continue
+            # The value of an assignment is computed before it sets its variable, so its copies are forwarded first.
             if stmt.sets is not None:
                 self.emit((stmt.sets,), out)
             out.append(ir.with_blocks(stmt, tuple([self.walk(b) for b in inner])) if inner else stmt)
@@ -90,6 +93,7 @@ class _ForwardCopies:
         be emitted once in it and once more after it, for the iterations that stay."""
         pending, copies, uses = self.pending, self.copies, self.uses
         roots = [root for s in ir.statements(stmt.last) for root in s.expressions]
+        # The block on leaving has its own copies of the pending lets, with uses of its own.
         used: Counter[ir.Expr] = Counter(name for root in roots for name in ir.variables(root))
         own = {name: replace(let.var) for name, let in pending.items() if name in used}
         last = ir.map_block(stmt.last, lambda value: ir.rewrite(value, lambda node: own.get(node, node), {}))
@@ -99,6 +103,7 @@ class _ForwardCopies:
             variable: [self.pending[own[let.var]] for let in lets if let.var in own]
             for variable, lets in copies.items()
         }
+        # Walk it in that state, then go on with the state of the iterations that stay.
         left = replace(stmt, last=self.walk(last))
         self.pending, self.copies, self.uses = pending, copies, uses
         for name, count in used.items():

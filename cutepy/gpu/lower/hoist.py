@@ -53,12 +53,15 @@ class _Hoist:
     """
 
     def __init__(self, body: ir.Block, wanted: Callable[[ir.Expr], bool], *, invariants: bool) -> None:
+        # use count of each expression; variables still to be set; statement -> variables it sets last
         self.uses: dict[ir.Expr, int] = {}
         self.mutable: set[ir.Expr] = set()
         self.last_set: dict[ir.Stmt, list[ir.Var]] = {}
+        # expression -> block of its name (None: unstable); expression -> name; names valid in one statement only
         self.homes: dict[ir.Expr, _BlockScope | None] = {}
         self.bound: dict[ir.Expr, ir.Var] = {}
         self.temporary: list[ir.Expr] = []
+        # the statement at hand: its expressions, and their use counts, computed on demand
         self.roots: tuple[ir.Expr, ...] = ()
         self.here: dict[ir.Expr, int] | None = None
         self.top = _BlockScope()
@@ -67,6 +70,7 @@ class _Hoist:
         def may_be(x: ir.Expr, uses: int) -> bool:
             return uses > 1 or (invariants and x.lanes == 1 and x.dtype.kind in "iub")
 
+        # Candidates: used twice; or used once, an integer or a condition (cheap to keep, dear to recompute in a loop).
         self.wanted = {x for x, uses in self.uses.items() if may_be(x, uses) and wanted(x)}
         self.holding: dict[ir.Expr, bool] = {}
         self.result = self.walk(body, self.top) if self.wanted else body
@@ -74,7 +78,9 @@ class _Hoist:
     def count(self, body: ir.Block) -> set[ir.Expr]:
         """Count how often each expression is an operand or a root. Gives the variables that `body` sets; notes the last
         statement that sets each of them."""
+        # A later statement overwrites the entry of an earlier one: what remains is the last one that sets a variable.
         last: dict[ir.Expr, ir.Stmt] = {}
+        # The body is scanned once; the declaration decides in which block the variable becomes a constant.
         for stmt in body:
             self.reference(stmt.expressions, self.uses)
             changed: set[ir.Expr] = {stmt.sets} if stmt.sets is not None else set()
@@ -101,6 +107,7 @@ class _Hoist:
         """Whether a value is or contains an expression to be named: most do not, and stay as they are."""
         holds = self.holding.get(value)
         if holds is None:
+            # Not `any(...)` over a generator: this recursion is deep, and frames of generators would double its depth.
             holds = value in self.wanted
             for x in () if holds else value.operands:
                 if x.operands and self.holds(x):
@@ -113,8 +120,9 @@ class _Hoist:
         """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
         if value in self.homes:
             return self.homes[value]
+        # home(x) = the deepest home of its operands; a mutable variable or a load of mutable memory makes x unstable.
         innermost: _BlockScope | None = self.top
-        if value in self.mutable or not ir.is_told(value):
+        if value in self.mutable or not ir.is_pure(value):
             innermost = None
         for operand in value.operands if innermost is not None else ():
             home = self.home_of(operand)
@@ -128,6 +136,7 @@ class _Hoist:
     def is_twice_here(self, value: ir.Expr) -> bool:
         """Whether the statement at hand computes `value` twice. Not so a loop: it computes its bounds each time."""
         if self.here is None:
+            # Counted for this statement alone: an unstable value may be named for one statement, not between two.
             self.here = {}
             self.reference(self.roots, self.here)
         return self.here.get(value, 0) > 1
@@ -143,9 +152,11 @@ class _Hoist:
             return value
         if isinstance(value, ir.Load):
             hint = f"{value.buffer.name}_at"
+        # Common subexpression (used often), or loop-invariant code (its home is outside of a loop around).
         often = self.uses.get(value, 0) > 1
         if value in self.wanted and (often or scope.loops):
             home = self.home_of(value)
+            # Unstable: the name serves this statement only, and `computed` forgets it.
             if home is None and self.is_twice_here(value):
                 self.temporary.append(value)
                 return self.bind(value, scope, hint)
@@ -155,6 +166,7 @@ class _Hoist:
 
     def bind(self, value: ir.Expr, home: _BlockScope, hint: str) -> ir.Var:
         """Append a `let` for `value` to what `home` holds so far."""
+        # Operands are named first, so their lets precede this one.
         new = ir.rebuild(value, [self.expr(x, home, hint) for x in value.operands])
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
         name = self.bound[value] = ir.var(_name(value, hint), value.dtype, lanes=value.lanes, lo=lo, hi=hi)
@@ -163,6 +175,7 @@ class _Hoist:
         return name
 
     def walk(self, block: ir.Block, scope: _BlockScope) -> ir.Block:
+        # After the statement that sets a variable last, its value is stable: unstable homes are computed anew.
         for stmt in block:
             final = self.last_set.get(stmt)
             stmt = self.computed(stmt, scope)
@@ -170,6 +183,7 @@ class _Hoist:
             for child in stmt.blocks:
                 nested = _BlockScope(scope.depth + 1, scope.loops + isinstance(stmt, ir.For))
                 if isinstance(stmt, ir.For):
+                    # A loop's counter is bound by the loop's body.
                     self.homes[stmt.var] = nested
                 inner.append(self.walk(child, nested))
             if stmt.binds is not None and stmt.binds not in self.mutable:
@@ -186,6 +200,7 @@ class _Hoist:
         roots = stmt.expressions
         if not any(map(self.holds, roots)):
             return stmt
+        # Bounds of a loop are computed on each iteration, so none of them counts as used twice.
         self.roots, self.here = () if isinstance(stmt, ir.For) else roots, None
         first = f"{stmt.buffer.name}_at" if isinstance(stmt, ir.Change) else "index"
         hints = chain((first, "value", "value"), repeat("index"))

@@ -54,6 +54,7 @@ def _legal(node: ir.Expr, held: dict[ir.Const, ir.Var]) -> ir.Expr:
             return _in_bits(op, left, int(number))
         # The remainder of a negative i32: x - x / y * y, and 0 for a divisor 0.
         case ir.Binary(op="%", left=x, right=y) if node.dtype is i32 and node.lanes == 1:
+            # Only where an operand may be negative: else WGSL's % and the IR's agree.
             low, high = range_of(y)
             if min(range_of(x)[0], low) < 0:
                 rest = ir.binary("-", x, ir.binary("*", ir.binary("//", x, y), y))
@@ -78,9 +79,11 @@ def _in_bits(op: str, left: ir.Expr, number: int) -> ir.Expr:
     """`left op number` for a power of 2 as a shift or a mask: x % 2^k is x & (2^k - 1), ((x >> k) & m) * 2^k is
     x & (m * 2^k)."""
     match left:
+        # x % 2^k -> x & (2^k - 1)
         case _ if op == "%":
             return ir.binary("&", left, ir.const(number - 1, left.dtype))
         case ir.Binary(op="&", left=ir.Binary(op=">>", left=x, right=ir.Const(value=by)), right=ir.Const(value=mask)):
+            # ((x >> k) & m) * 2^k -> x & (m * 2^k)
             if op == "*" and 1 << int(by) == number:
                 return ir.binary("&", x, ir.const(int(mask) * number, left.dtype))
     return ir.binary({"//": ">>", "*": "<<"}[op], left, ir.const(number.bit_length() - 1))

@@ -38,6 +38,8 @@ class _LoadOnce:
                 if loaded.setdefault(let.value, let.var) is let.var:
                     out.append(let)
             if isinstance(stmt, ir.Let) and isinstance(stmt.value, ir.Load) and self.is_invariant(stmt.value):
+                # The element was loaded on every path that comes here, for blocks inherit the loads of the blocks
+                # around them.
                 first = loaded.setdefault(stmt.value, stmt.var)
                 if first is not stmt.var:
                     self.same[stmt.var] = first
@@ -51,11 +53,13 @@ class _LoadOnce:
         inside = [x for block in stmt.blocks for s in ir.statements(block) for x in self.invariant_loads(s)]
         if not inside:
             return []
+        # `rest` is certain to run up to its first `break`.
         stay = next((i for i, s in enumerate(rest) if isinstance(s, ir.Break)), len(rest))
         always = {let.value for s in rest[:stay] for let in self.invariant_loads(s)}
         if isinstance(stmt, ir.If):
             arms = [{let.value for s in arm for let in self.invariant_loads(s)} for arm in stmt.blocks]
             always |= set.intersection(*arms)
+        # Fresh names: the lets inside stay, and the walk replaces them by these.
         return [replace(let, var=replace(let.var)) for let in inside if let.value in always]
 
     def invariant_loads(self, stmt: ir.Stmt) -> list[ir.Let]:

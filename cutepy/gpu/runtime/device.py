@@ -381,7 +381,7 @@ class Device:
         if params or program.params:
             packed = program.pack(params)
             packed += bytes(-len(packed) % self.limits.uniform_alignment)
-        if self._faults and program.turns:
+        if self._faults and program.loops:
             check_faults(self._faults, self._warned, program, params)
         try:
             return self._groups.get(self, program, operands), packed, program.grid

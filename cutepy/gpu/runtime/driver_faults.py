@@ -32,10 +32,10 @@ class Fault:
 
 
 def _too_many_turns(program: Program, params: Sequence[float]) -> tuple[str, bool]:
-    most = sum(loop.most(params) for loop in program.turns)
+    most = sum(loop.most(params) for loop in program.loops)
     if most <= LLVMPIPE_TURNS:
         return "", False
-    least = sum(loop.least(params) for loop in program.turns)
+    least = sum(loop.least(params) for loop in program.loops)
     certain = least > LLVMPIPE_TURNS
     return f"its loops take {least if certain else most} turns, and end after {LLVMPIPE_TURNS} together", certain
 

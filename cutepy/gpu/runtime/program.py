@@ -54,35 +54,35 @@ class ProgramParam:
 
 @dataclass(frozen=True, slots=True)
 class LoopBound:
-    """A loop: its counter goes `far`, and so many times each of some parameters, by `step`; and the loops inside.
+    """A loop: its counter goes `distance`, plus `terms` (launch parameter, factor), by `step`; and the loops inside.
 
-    What one invocation takes of it is at most that, and exactly that where it is `certain`; the test that ends a loop
-    counts as a turn.
+    One invocation takes at most that many iterations, and exactly that many where the bound is `certain`; the test
+    that ends a loop counts as an iteration.
 
     >>> loop = LoopBound(10, 2, ((0, 3),), (LoopBound(4, 1),))  # of 3 n + 10 by 2, with one of 4 inside
     >>> loop.most((4,)), loop.least((4,))
     (67, 67)
     """
 
-    far: int
+    distance: int
     step: int
     terms: tuple[tuple[int, int], ...] = ()
     inside: "tuple[LoopBound, ...]" = ()
     certain: bool = True
 
     def most(self, params: Sequence[float]) -> int:
-        """The turns that it takes at most, those inside included."""
+        """The iterations that it takes at most, those of the loops inside included."""
         return self._times(params) * (1 + sum(loop.most(params) for loop in self.inside)) + 1
 
     def least(self, params: Sequence[float]) -> int:
-        """Those that it takes at least."""
+        """The iterations that it takes at least."""
         if not self.certain:
             return 1
         return self._times(params) * (1 + sum(loop.least(params) for loop in self.inside)) + 1
 
     def _times(self, params: Sequence[float]) -> int:
-        far = self.far + sum(times * int(params[i]) for i, times in self.terms)
-        return max(0, -(-far // self.step))
+        distance = self.distance + sum(times * int(params[i]) for i, times in self.terms)
+        return max(0, -(-distance // self.step))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -148,7 +148,7 @@ class Program:
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
     every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
-    and `turns` are its loops as far as they are known.
+    and `loops` are its loops with a known bound.
 
     >>> scale = ProgramParam("a", "f32")
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(scale,))
@@ -167,7 +167,7 @@ class Program:
     checked: bool = True
     lanes: int = 0
     guarded: bool = False
-    turns: tuple[LoopBound, ...] = ()
+    loops: tuple[LoopBound, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program

@@ -246,8 +246,8 @@ def _operator(op: str, lanes: int, left: int, right: int) -> str:
     names, kind = "xyzw"[:lanes], f"vec{lanes}"
     result = f"{kind}<{'bool' if op in _COMPARISONS else 'T'}>"
     operands = [("T" if n == 1 else f"{kind}<T>", letter) for n, letter in ((left, "a"), (right, "b")) if n]
-    parts = [letter if n == 1 else letter + ".{0}" for n, letter in ((left, "a"), (right, "b")) if n]
-    lane = f"{parts[0]} {op} {parts[1]}" if left else f"{op}{parts[0]}"
+    texts = [letter if n == 1 else letter + ".{0}" for n, letter in ((left, "a"), (right, "b")) if n]
+    lane = f"{texts[0]} {op} {texts[1]}" if left else f"{op}{texts[0]}"
     head = f"template <typename T> __device__ {result} operator{op}({', '.join(map(' '.join, operands))})"
     return f"{head} {{\n    return {result}({', '.join(lane.format(n) for n in names)});\n}}"
 
@@ -280,8 +280,8 @@ class CudaPrinter(Printer):
 
     def __init__(self, kernel: ir.Kernel, guarded: bool = False) -> None:
         used = {n.name for n in ir.all_nodes(kernel.body) if isinstance(n, ir.Builtin)}
-        words = {*_KEYWORDS.split(), *_PREDECLARED.split(), *_FUNCTIONS, *_FLOAT, *_FLOAT.values()}
-        super().__init__(kernel, words | {_IDS[name][0] for name in used}, guarded=guarded)
+        reserved = {*_KEYWORDS.split(), *_PREDECLARED.split(), *_FUNCTIONS, *_FLOAT, *_FLOAT.values()}
+        super().__init__(kernel, reserved | {_IDS[name][0] for name in used}, guarded=guarded)
         if kernel.lanes > WARP:
             raise self.refuse(f"subgroups of {kernel.lanes} threads: a warp has {WARP}")
         self.asked = [name for name in _IDS if name in used]
@@ -294,10 +294,12 @@ class CudaPrinter(Printer):
     def text(self) -> str:
         kernel = self.kernel
         x, y, _ = kernel.workgroup
+        # Names of bindings and parameters are claimed before those of the body.
         bindings = [self.binding(b) for b in kernel.buffers]
         fields = [f"{INDENT}{self.type_name(p.dtype.accumulator)} {self.name_of(p, p.name)};" for p in kernel.params]
         parameters = ", ".join([*bindings, *["const Params params"] * bool(fields)])
         flat = kernel.workgroup[1:] == (1, 1)
+        # CUDA counts the threads of a block along x, then y, then z, as WGSL's local_invocation_index does.
         tid = "threadIdx.x" if flat else f"(threadIdx.x + {x}u * (threadIdx.y + {y}u * threadIdx.z))"
         subgroups = -(-kernel.threads // WARP)
         body = [INDENT + _IDS[name][1].format(tid=tid, subgroups=subgroups) for name in self.asked]
@@ -367,12 +369,14 @@ class CudaPrinter(Printer):
     # Statements.
 
     def lines_If(self, stmt: ir.If, depth: int) -> Iterator[str]:
+        # Threads of a warp may differ in the condition, so subgroup operations inside ask for the active mask.
         self.divergent += 1
         yield from super().lines_If(stmt, depth)
         self.divergent -= 1
 
     def lines_For(self, stmt: ir.For, depth: int) -> Iterator[str]:
         bounds = stmt.start, stmt.stop, stmt.step
+        # A loop between constants that nothing leaves runs equally in all threads.
         counted = all(isinstance(x, ir.Const) for x in bounds) and not any(isinstance(s, ir.Break) for s in stmt.body)
         self.divergent += not counted
         yield from super().lines_For(stmt, depth)
@@ -402,8 +406,10 @@ class CudaPrinter(Printer):
             wanted = self.show(stmt.compare)
             if not real:
                 return f"atomicCAS({at}, {wanted}, {value})"
+            # atomicCAS compares integers: the bits of floats.
             bits = [f"__float_as_uint({text})" for text in (wanted, value)]
             return f"__uint_as_float(atomicCAS((unsigned*){at}, {', '.join(bits)}))"
+        # CUDA has atomicAdd and atomicExch of floats; the others are a loop of compare-and-swap.
         if real and stmt.op not in ("Add", "Exchange"):
             update = {"Sub": "x - {}", "Min": "fminf(x, {})", "Max": "fmaxf(x, {})"}[stmt.op].format(f"({value})")
             return f"{self.use('atomic_float')}({at}, [=](float x) {{ return {update}; }})"
@@ -430,6 +436,7 @@ class CudaPrinter(Printer):
         return f"__half({text})" if value.dtype is f16 else text
 
     def show_Unary(self, value: ir.Unary, outer: int) -> str:
+        # -INT_MIN is undefined in C++, and INT_MIN in the IR.
         if value.op == "-" and value.dtype is i32 and range_of(value.value)[0] == domain(i32)[0]:
             return self.lanewise("wrapping_sub", ir.splat(ir.const(0, i32), value.lanes), value.value)
         self.use_operator(value.op, value.lanes, 0, value.lanes)
@@ -437,6 +444,7 @@ class CudaPrinter(Printer):
 
     def show_Binary(self, value: ir.Binary, outer: int) -> str:
         op, left, right, dtype = value.op, value.left, value.right, value.left.dtype
+        # Division by 0, INT_MIN / -1, signed overflow, shifts by 32 and more: undefined in C++, defined in the IR.
         if op in ("//", "%") and dtype.kind in "iu" and not _divides(left, right):
             return self.lanewise("quotient" if op == "//" else "remainder", left, right)
         if op in ("+", "-", "*") and dtype is i32 and not _fits(op, left, right):
@@ -459,6 +467,7 @@ class CudaPrinter(Printer):
         text = self.show(value.value)
         if value.bits and "f" in (source.kind, target.kind):
             return f"{self.use('bitcast')}<{name}>({text})"
+        # C++ leaves a float outside of the integer type undefined; the IR clamps it.
         if source.kind == "f" and target.kind in "iu":
             return self.lanewise("to_i32" if target is i32 else "to_u32", value.value)
         return f"{name}({text})"
@@ -479,6 +488,7 @@ class CudaPrinter(Printer):
         )
 
     def show_Call(self, value: ir.Call, outer: int) -> str:
+        # The mask names the threads that take part, and all of them must arrive.
         if value.name in SUBGROUP:
             mask = "__activemask()" if self.divergent else self.full_mask()
             return f"{self.use(value.name)}({', '.join([mask, *map(self.show, value.args)])})"
@@ -493,9 +503,11 @@ class CudaPrinter(Printer):
 
     def scalar(self, name: str, dtype: DType, arguments: list[str]) -> str:
         """A call on single values of a type."""
+        # The last argument is the largest value of the source's type.
         if name in ("to_i32", "to_u32"):
             return f"{self.use(name)}({', '.join(arguments)}, {'65504.0f' if dtype is f16 else '4294967296.0f'})"
         if name == "fmodf" or (dtype.kind == "f" and name in _FLOAT):
+            # f16 has no mathematical functions of its own: all are computed in f32.
             called = _FLOAT.get(name, name)
         elif name in _INTEGER and dtype.kind in "iu":
             if name == "abs" and dtype is u32:
@@ -515,10 +527,12 @@ class CudaPrinter(Printer):
         if lanes == 1:
             return self.scalar(name, dtype, [self.show(x) for x in operands])
         letters = "abc"[: len(operands)]
+        # One call for each lane; a scalar operand serves all lanes.
         each = [
             self.scalar(name, dtype, [f"{a}.{n}" if x.lanes > 1 else a for a, x in zip(letters, operands, strict=True)])
             for n in "xyzw"[:lanes]
         ]
+        # A function of the text for this signature, named after the scalar one.
         result = i32 if name == "to_i32" else u32 if name == "to_u32" else dtype
         kinds = [self.type_name(x.dtype, x.lanes) for x in operands]
         own = f"{name}_lanes"

@@ -3,9 +3,9 @@
 Every statement runs for all invocations of many workgroups at once, in lock step, so barriers hold by themselves.
 A value is an array that broadcasts to (workgroups, threads), a vector one to (lanes, workgroups, threads); what is the
 same for all invocations, such as a loop's counter, stays a 1x1 array. An expression is compiled to a Python closure
-once; what is used more than once is kept until a loop turns, or, where it reads memory or a name that may be set
-again, until the statement ends. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds
-twice.
+once; what is used more than once is cached for an iteration of the innermost loop, or, where it reads memory or a
+name that may be set again, for one statement. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating
+`fma` rounds twice.
 """
 
 from collections import Counter
@@ -22,9 +22,9 @@ from ..ir.laws import Array, lane_of
 from ..ir.operators import SUBGROUP
 from ..ir.waits import waiting
 from .interpreter_memory import (
+    AccessCheck,
     Compute,
     InterpreterState,
-    Reach,
     Run,
     Watch,
     atomic_update,
@@ -41,10 +41,11 @@ from .interpreter_memory import (
     subgroup_call,
 )
 
-#: Invocations that run at once, and the bytes that their private and workgroup memory may take.
+#: LANES: invocations that run in lock step. MEMORY: bytes of their private and workgroup memory, 128 MiB.
 LANES, MEMORY = 1 << 15, 1 << 27
-#: Turns of a loop without an end of its own, after which it is taken to have none.
-MOST_TURNS = 1 << 20
+#: Iterations of a loop without a bound, after which it is taken to be endless.
+MAX_ITERATIONS = 1 << 20
+#: What memory that a GPU leaves uninitialised holds, by kind of type.
 _POISON = {"f": float("nan"), "u": 0xDEADBEEF, "i": 0x5EADBEEF, "b": True}
 
 
@@ -65,6 +66,7 @@ def interpret(
     Raises KernelError where an access leaves its array, naming the kernel, the array, the index and the invocation, and
     for subgroups smaller than the kernel asks for.
     """
+    # 1. What the call gives must fit what the kernel was traced for.
     subgroup_size = subgroup_size or max(32, kernel.lanes)
     if subgroup_size < kernel.lanes:
         raise KernelError(
@@ -72,6 +74,7 @@ def interpret(
         )
     if len(arrays) != len(kernel.buffers):
         raise KernelError(f"{kernel.name}: {len(arrays)} arrays given for {len(kernel.buffers)} bindings")
+    # 2. Bindings in the buffers' types, padded to whole vectors: a copy where the array is not such already.
     bound: dict[ir.Buffer, Array] = {}
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
         if array.size < buffer.length:
@@ -79,11 +82,12 @@ def interpret(
                 f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
             )
         bound[buffer] = _bound(buffer, array)
+    # 3. Closures are compiled once, and run chunk by chunk of workgroups.
     compiler = Compiler(ir.check(kernel))
     run = compiler.block(kernel.body)
     given: dict[ir.Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
-        for chunk in _chunks(kernel, compiler.held, only, alone=bool(compiler.waits)):
+        for chunk in _chunks(kernel, compiler.thread_bytes, only, alone=bool(compiler.waits)):
             state = InterpreterState(
                 kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size, watch=watch
             )
@@ -91,6 +95,7 @@ def interpret(
             if watch is not None:
                 watch.begin(state)
             run(state)
+    # 4. Results in copies go back to the caller's arrays.
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
         if buffer.writable and bound[buffer] is not array:
             array[...] = bound[buffer][: array.size]
@@ -104,18 +109,22 @@ def _bound(buffer: ir.Buffer, array: Array) -> Array:
     return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
-def _chunks(kernel: ir.Kernel, held: int, only: int | None, *, alone: bool) -> Iterator[tuple[Array, Array, Array]]:
-    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes. Where one
-    may wait for another each runs `alone`, in their order."""
+def _chunks(
+    kernel: ir.Kernel, thread_bytes: int, only: int | None, *, alone: bool
+) -> Iterator[tuple[Array, Array, Array]]:
+    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `thread_bytes` bytes.
+    Where one may wait for another each runs `alone`, in their order."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
     private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
-    each = threads * (private + held) + kernel.shared_bytes + 1
+    each = threads * (private + thread_bytes) + kernel.shared_bytes + 1
+    # Workgroups a chunk: as many as fit the two budgets.
     step = 1 if alone else max(1, min(LANES // threads, MEMORY // each))
     for start in range(0, total, step) if only is None else (only,):
         step = step if only is None else 1
         group = np.arange(start, min(start + step, total), dtype=np.int64)
-        ids = [part.astype(np.uint32) for part in (group % x, group // x % y, group // (x * y))]
+        ids = [axis.astype(np.uint32) for axis in (group % x, group // x % y, group // (x * y))]
+        # A linear workgroup index counts along x, then y, then z.
         yield ids[0], ids[1], ids[2]
 
 
@@ -135,6 +144,8 @@ def _prepare(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None
     state.ids.update({(name, None): values for name, values in subgroups.items()})
     for buffer in kernel.local:
         length = -(-buffer.length // buffer.width) * buffer.width
+        # Arrays by space: (workgroups, elements), matrices (elements, workgroups, subgroups, rows, columns), registers
+        # (elements, workgroups, threads).
         if buffer.space == "workgroup":
             state.arrays[buffer] = np.full((state.groups, length), _POISON[buffer.dtype.kind], buffer.dtype.numpy)
         elif isinstance(kind := buffer.dtype, MatrixType):
@@ -150,41 +161,45 @@ class Compiler:
     def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
         self.memo: dict[ir.Expr, Compute] = {}
+        # Loops that wait for another workgroup, and the arrays that they wait on.
         self.waits = waiting(kernel)
         self.waited = {wait.atomic.buffer for wait in self.waits}
-        self.fleeting: set[ir.Expr] = {s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Declare)}
+        self.unstable: set[ir.Expr] = {s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Declare)}
         roots = [root for stmt in ir.statements(kernel.body) for root in stmt.expressions]
         order = ir.nodes(*roots)
+        # What is impure, or reads a name that is set again, is stable within one statement only.
         uses = Counter(roots)
         for node in order:
             uses.update(node.operands)
-            if not ir.is_told(node) or any(x in self.fleeting for x in node.operands):
-                self.fleeting.add(node)
+            if not ir.is_pure(node) or any(x in self.unstable for x in node.operands):
+                self.unstable.add(node)
+        # Cached: what more than one expression or statement uses.
         self.kept = {node for node in order if uses[node] > 1 and node.operands}
         named = [s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Let | ir.Declare)]
-        self.held = sum(max(4 * value.lanes, value.dtype.bytes) for value in (*named, *self.kept))
+        self.thread_bytes = sum(max(4 * value.lanes, value.dtype.bytes) for value in (*named, *self.kept))
 
     def expr(self, value: ir.Expr) -> Compute:
-        known = self.memo.get(value)
-        if known is None:
+        compiled = self.memo.get(value)
+        if compiled is None:
             compute = self._expr(value)
-            known = self.memo[value] = self.once(value, compute) if value in self.kept else compute
-        return known
+            compiled = self.memo[value] = self.once(value, compute) if value in self.kept else compute
+        return compiled
 
     def once(self, value: ir.Expr, compute: Compute) -> Compute:
-        fleeting = value in self.fleeting
+        fleeting = value in self.unstable
 
         def recall(s: InterpreterState) -> Array:
-            kept = s.fleeting if fleeting else s.lasting
-            found = kept.get(value)
-            if found is None:
-                found = kept[value] = compute(s)
-            return found
+            kept = s.statement_cache if fleeting else s.iteration_cache
+            value_now = kept.get(value)
+            if value_now is None:
+                value_now = kept[value] = compute(s)
+            return value_now
 
         return recall
 
     def _expr(self, value: ir.Expr) -> Compute:
         match value:
+            # Made once: NumPy arrays of constants are not written to.
             case ir.Const(value=number, dtype=dtype):
                 constant = np.full((1, 1), number, dtype.numpy)
                 return lambda s: constant
@@ -218,28 +233,32 @@ class Compiler:
 
     def coordinates(self, access: ir.Load | ir.Change) -> tuple[tuple[Compute, int], ...]:
         """The coordinates of an access, each with its extent; those of unknown sizes have none to compare with."""
-        known = zip(access.coordinates, access.shape, strict=True)
-        return tuple([(self.expr(at), extent) for at, extent in known if isinstance(extent, int)])
+        extents = zip(access.coordinates, access.shape, strict=True)
+        return tuple([(self.expr(at), extent) for at, extent in extents if isinstance(extent, int)])
 
     def load(self, node: ir.Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
-        reach = Reach(self.kernel, buffer, lanes, node.place, "reads", node.index, coordinates=self.coordinates(node))
+        check = AccessCheck(
+            self.kernel, buffer, lanes, node.place, "reads", node.index, coordinates=self.coordinates(node)
+        )
         where = None if node.where is None else self.expr(node.where)
+        # A register at a constant index is a view of its rows: no gather, and the bound is checked now.
         if buffer.space == "private" and isinstance(node.index, ir.Const) and where is None:
             first = int(node.index.value) * buffer.width
-            reach.check_constant(first)
+            check.check_constant(first)
             if lanes == 1:
                 return lambda s: s.arrays[buffer][first].copy()
             return lambda s: s.arrays[buffer][first : first + lanes].copy()
 
         def read(s: InterpreterState) -> Array:
+            # A predicated load reads in the threads where the predicate holds, and is 0 in the others.
             active = s.active if where is None else both(s.active, where(s))
-            at = reach.elements(s, index(s), active)
-            reach.check_coordinates(s, active)
-            found = gather(s, buffer, at, lanes)
+            at = check.elements(s, index(s), active)
+            check.check_coordinates(s, active)
+            values = gather(s, buffer, at, lanes)
             if s.watch is not None:
-                s.watch.access(s, reach, at, active, found)
-            return found if where is None else np.where(where(s), found, found.dtype.type(0))
+                s.watch.access(s, check, at, active, values)
+            return values if where is None else np.where(where(s), values, values.dtype.type(0))
 
         return read
 
@@ -248,7 +267,7 @@ class Compiler:
 
         def run(s: InterpreterState) -> None:
             for step in runs:
-                s.fleeting.clear()
+                s.statement_cache.clear()
                 step(s)
 
         return run
@@ -290,6 +309,7 @@ class Compiler:
         def assign(s: InterpreterState) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
+                # One lane of a vector: the others keep their values.
                 lanes = [new if i == lane else lane_of(old, i) for i in range(var.lanes)]
                 new = np.stack(np.broadcast_arrays(*lanes))
             active = by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
@@ -300,16 +320,17 @@ class Compiler:
     def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
         kind, at = buffer.dtype, self.coordinates(stmt)
-        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index, takes=False, coordinates=at)
+        check = AccessCheck(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index, takes=False, coordinates=at)
         if buffer.space == "private" and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
-            reach.check_constant(first)
+            check.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first
 
             def keep(s: InterpreterState) -> None:
                 put, active = value(s), s.active
                 if isinstance(kind, MatrixType):
                     active = by_subgroup(s, kind, stmt.place, "sets")
+                # Inactive threads keep what they had.
                 if active is None:
                     s.arrays[buffer][part] = put
                 else:
@@ -318,11 +339,11 @@ class Compiler:
             return keep
 
         def write(s: InterpreterState) -> None:
-            at = reach.elements(s, index(s), s.active, value)
-            reach.check_coordinates(s, s.active)
+            at = check.elements(s, index(s), s.active, value)
+            check.check_coordinates(s, s.active)
             put = value(s)
             if s.watch is not None:
-                s.watch.access(s, reach, at, s.active, put)
+                s.watch.access(s, check, at, s.active, put)
             scatter(s, buffer, at, put, lanes)
 
         return write
@@ -330,16 +351,19 @@ class Compiler:
     def atomic(self, stmt: ir.Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
         compare = None if stmt.compare is None else self.expr(stmt.compare)
-        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index, stmt.takes, self.coordinates(stmt))
+        check = AccessCheck(
+            self.kernel, buffer, 1, stmt.place, "updates", stmt.index, stmt.takes, self.coordinates(stmt)
+        )
         waits = any(wait.atomic is stmt for wait in self.waits)
 
         def update(s: InterpreterState) -> None:
-            first = reach.elements(s, index(s), s.active, value)
-            reach.check_coordinates(s, s.active)
+            # The bounds of the index, then of the coordinates, then the update, thread after thread.
+            first = check.elements(s, index(s), s.active, value)
+            check.check_coordinates(s, s.active)
             at = np.broadcast_to(spread(s, buffer, first, 1), s.shape)
             operand = np.broadcast_to(value(s), s.shape)
             if s.watch is not None:
-                s.watch.access(s, reach, first, s.active, operand)
+                s.watch.access(s, check, first, s.active, operand)
             wanted = None if compare is None else np.broadcast_to(compare(s), s.shape)
             array = s.arrays[buffer].reshape(-1)
             old = atomic_update(stmt.op, array, at, (operand, wanted), s.everyone, result is not None)
@@ -347,7 +371,7 @@ class Compiler:
                 assert old is not None
                 s.values[result] = old
                 if waits:
-                    check_wait(s, reach, stmt, at, old)
+                    check_wait(s, check, stmt, at, old)
 
         return update
 
@@ -356,6 +380,7 @@ class Compiler:
 
         def run(s: InterpreterState) -> None:
             outside, condition = s.active, test(s)
+            # Both sides run one after the other, each for the threads that take it, and not at all where none does.
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
                 here = both(outside, side)
                 if (body is orelse and not stmt.orelse) or not here.any():
@@ -376,24 +401,28 @@ class Compiler:
             outside, at = s.active, start(s)
             going = outside
             s.loops.append(var)
+            # A loop that is entered again may find the same value again without waiting for ever.
             for atomic in repeated:
-                s.found.pop(atomic, None)
-            for turn in numbers():
-                if stop is None and turn > MOST_TURNS:
+                s.last_seen.pop(atomic, None)
+            for iteration in numbers():
+                if stop is None and iteration > MAX_ITERATIONS:
                     raise KernelError(
-                        f"{stmt.place}: the while of {self.kernel.name} goes on after {turn} turns, in some threads: "
-                        "it may never end; gpu.at_most(n, condition) bounds it"
+                        f"{stmt.place}: the while of {self.kernel.name} goes on after {iteration} turns, in some "
+                        "threads: it may never end; gpu.at_most(n, condition) bounds it"
                     )
                 s.values[var] = at
+                # The bound is computed anew on each iteration, as WGSL's `for` does.
                 if stop is not None:
-                    going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
+                    # A thread that left stays out, even where its counter wraps around below the bound.
+                    going = both(going, np.less(at, stop(s)))
                 if going is not None and not going.any():
                     break
                 s.active = None if going is None or going.all() else going
-                s.lasting.clear()
+                s.iteration_cache.clear()
                 body(s)
+                # A `break` has taken threads out of `s.active`.
                 going = s.active
-                s.fleeting.clear()
+                s.statement_cache.clear()
                 at = at + step(s)
             s.loops.pop()
             s.active = outside
@@ -407,6 +436,7 @@ class Compiler:
             condition = test(s)
             here = both(s.active, condition)
             if here.any():
+                # The block on leaving runs for the threads that leave; the others go on.
                 staying = both(s.active, np.logical_not(condition))
                 s.active = here
                 last(s)

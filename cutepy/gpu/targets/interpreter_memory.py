@@ -1,7 +1,7 @@
-"""Where the interpreter keeps values and arrays, and how invocations reach into them and work together.
+"""The state of an interpreted run: values, arrays, accesses of memory, subgroup operations and matrices.
 
 A matrix of a subgroup is an array (workgroups, subgroups, rows, columns), moved and combined by all of its threads at
-once, or none. Who looks on sees each element accessed by one thread: which one that is on a device nobody knows.
+once, or none. A `Watch` sees each of its elements accessed by one thread; devices leave open which thread that is.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class InterpreterState:
-    """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
+    """One run over some workgroups: where each array lives, what the names hold, which threads are active (None: all).
+
+    `statement_cache` and `iteration_cache` hold values of expressions until the statement, or the iteration, ends."""
 
     kernel: Kernel
     groups: int
     arrays: dict[Buffer, Array]
     ids: dict[tuple[str, int | None], Array]
     values: dict[Expr, Array] = field(default_factory=dict)
-    lasting: dict[Expr, Array] = field(default_factory=dict)
-    fleeting: dict[Expr, Array] = field(default_factory=dict)
+    iteration_cache: dict[Expr, Array] = field(default_factory=dict)
+    statement_cache: dict[Expr, Array] = field(default_factory=dict)
     params: dict[Expr, Array] = field(default_factory=dict)
     active: Array | None = None
     subgroup_size: int = 32
-    #: The counters of the loops that are running, outermost first, and who looks on.
+    #: The counters of the loops that are running, outermost first.
     loops: list[Var] = field(default_factory=list)
-    #: How often each array was changed, and what an atomic that waits found last: in kernels that wait.
+    #: In kernels that wait: how often each array was changed, and what each atomic in a waiting loop read last.
     changes: Counter[Buffer] = field(default_factory=Counter)
-    found: dict[Stmt, tuple[int, bytes]] = field(default_factory=dict)
+    last_seen: dict[Stmt, tuple[int, bytes]] = field(default_factory=dict)
     watch: Watch | None = None
 
     @property
@@ -69,21 +71,21 @@ Run = Callable[[InterpreterState], None]
 
 
 class Watch:
-    """Who looks on while a kernel runs: asked at each access of memory that threads share, and at each barrier."""
+    """An observer of a run, called at each access of memory that threads share, and at each barrier."""
 
     def begin(self, s: InterpreterState) -> None:
         """The workgroups of `s` are about to run."""
 
-    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
-        """The active invocations access elements from `at` on, and find or put `values`."""
+    def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
+        """The active invocations access elements from `at` on, and read or write `values`."""
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         """The active invocations come to a barrier."""
 
 
 @dataclass(slots=True)
-class Reach:
-    """Checks that accesses stay inside their array, and says who left it."""
+class AccessCheck:
+    """Checks that one access of the text stays inside its array, and names the invocation that leaves it."""
 
     kernel: Kernel
     buffer: Buffer
@@ -98,14 +100,15 @@ class Reach:
         """Raise KernelError where an active invocation has a coordinate outside its extent."""
         for compute, extent in self.coordinates:
             value = compute(s)
+            # Only active threads count: the values of the others are not computed on a device.
             outside = (value < 0) | (value >= extent)
             if active is not None:
                 outside = outside & active
             if outside.any():
                 group, thread = map(int, np.argwhere(np.broadcast_to(outside, s.shape))[0])
-                found = int(np.broadcast_to(value, s.shape)[group, thread])
+                coordinate = int(np.broadcast_to(value, s.shape)[group, thread])
                 raise KernelError(
-                    f"{self.context()} coordinate {found} of a mode of {extent}, outside its shape: "
+                    f"{self.context()} coordinate {coordinate} of a mode of {extent}, outside its shape: "
                     + ", ".join(self.invocation(s, group, thread))
                 )
 
@@ -131,9 +134,11 @@ class Reach:
         put: Callable[[InterpreterState], Array] | None = None,
     ) -> Array:
         """The first element of each access, 0 for the inactive invocations; `put` gives what is written."""
+        # In 64 bits, so that the product with the width cannot wrap.
         at = index.astype(np.int64) * self.buffer.width
         if active is not None:
             at = np.where(active, at, 0)
+        # The last element that an access of so many lanes may begin at, in whole vectors.
         last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
         if at.size and (int(at.max()) > last or int(at.min()) < 0):
             self.refuse(s, np.broadcast_to(at, s.shape), last, put)
@@ -143,28 +148,29 @@ class Reach:
         self, s: InterpreterState, at: Array, last: int, put: Callable[[InterpreterState], Array] | None
     ) -> None:
         group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
-        found = int(at[group, thread])
+        element = int(at[group, thread])
         size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
-        who = self.invocation(s, group, thread)
+        where = self.invocation(s, group, thread)
         if put is not None:
-            who.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
-        raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
+            where.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
+        raise KernelError(f"{self.context()} element {element}, {size}: {', '.join(where)}")
 
 
-def check_wait(s: InterpreterState, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
-    """Raise KernelError where invocations find at the same elements what they found before, and nobody has changed the
-    array since: then nobody will before they end."""
+def check_wait(s: InterpreterState, check: AccessCheck, stmt: Stmt, at: Array, old: Array) -> None:
+    """Raise KernelError where a waiting loop reads what it read on its last iteration, and the array has not changed:
+    as workgroups run one after the other, it cannot change before this one ends."""
     on = s.everyone
-    now = s.changes[reach.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
-    if on.any() and s.found.get(stmt) == now:
+    # The state of the wait: writes so far, which threads wait, where, and what they read.
+    now = s.changes[check.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
+    if on.any() and s.last_seen.get(stmt) == now:
         group, thread = map(int, np.argwhere(on)[0])
         raise KernelError(
-            f"{reach.place}: kernel {reach.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
-            f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {reach.buffer.name} again, and none"
+            f"{check.place}: kernel {check.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
+            f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {check.buffer.name} again, and none"
             " that runs meanwhile changes it: the interpreter runs one workgroup after the other, and no device has to "
             "run two at once; let workgroups wait for those before them, which took a number by gpu.atomic_add"
         )
-    s.found[stmt] = now
+    s.last_seen[stmt] = now
 
 
 def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thread: int) -> Array:
@@ -178,21 +184,24 @@ def spread(s: InterpreterState, buffer: Buffer, at: Array, lanes: int) -> Array:
     if lanes > 1:
         at = at + np.arange(lanes)[:, None, None]
     if buffer.space == "workgroup":
+        # (workgroups, elements), flattened
         at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
     elif buffer.space == "private":
+        # (elements, workgroups, threads), flattened
         at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
     return at
 
 
 def gather(s: InterpreterState, buffer: Buffer, at: Array, lanes: int) -> Array:
-    found: Array = s.arrays[buffer].take(spread(s, buffer, at, lanes))
-    return found
+    values: Array = s.arrays[buffer].take(spread(s, buffer, at, lanes))
+    return values
 
 
 def scatter(s: InterpreterState, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
     array, shape = s.arrays[buffer].reshape(-1), (lanes, *s.shape) if lanes > 1 else s.shape
     at, value = np.broadcast_to(spread(s, buffer, at, lanes), shape), np.broadcast_to(value, shape)
     if s.active is None:
+        # Of several stores to one element NumPy keeps the last one; a kernel with such stores is a race.
         array[at] = value
     else:
         active = np.broadcast_to(s.active, shape)
@@ -203,6 +212,7 @@ def both(a: Array | None, b: Array) -> Array:
     return b if a is None else np.logical_and(a, b)
 
 
+# Reductions of a subgroup: the ufunc, and its neutral element.
 _REDUCE: dict[str, tuple[Law, float]] = {
     "subgroup_add": (np.add.reduce, 0),
     "subgroup_mul": (np.multiply.reduce, 1),
@@ -216,6 +226,7 @@ _REDUCE: dict[str, tuple[Law, float]] = {
 
 
 def _neutral(number: float, dtype: np.dtype[Any]) -> object:
+    # -1 stands for all bits set, infinities for the ends of an integer type.
     if dtype.kind in "fb":
         return number
     limits = np.iinfo(dtype)
@@ -228,24 +239,29 @@ def subgroup_call(name: str, args: list[Array], shape: tuple[int, int], active: 
     """A subgroup operation over consecutive runs of `size` threads; inactive ones take no part."""
     value = np.broadcast_to(args[0], shape if args[0].ndim == 2 else (args[0].shape[0], *shape))
     threads = shape[1]
+    # 1. Threads are cut into rows of `size`; the last row is padded by inactive lanes.
     padding = -threads % size
     on = np.ones(shape, bool) if active is None else np.broadcast_to(active, shape)
     pad = [(0, 0)] * (value.ndim - 1) + [(0, padding)]
     rows = np.pad(value, pad).reshape(*value.shape[:-1], -1, size)
     live = np.broadcast_to(np.pad(on, [(0, 0), (0, padding)]).reshape(shape[0], -1, size), rows.shape)
+    # 2. Inactive lanes hold the neutral element.
     if name in _REDUCE:
         reduce, start = _REDUCE[name]
         kept = np.where(live, rows, np.asarray(_neutral(start, value.dtype), value.dtype))
         result = np.broadcast_to(reduce(kept, axis=-1)[..., None], rows.shape)
+    # An exclusive scan is the inclusive one of the row shifted by a lane.
     elif name in ("subgroup_inclusive_add", "subgroup_exclusive_add"):
         kept = np.where(live, rows, value.dtype.type(0))
         if name == "subgroup_exclusive_add":
             kept = np.concatenate([np.zeros_like(kept[..., :1]), kept[..., :-1]], axis=-1)
         result = np.cumsum(kept, axis=-1, dtype=value.dtype)
+    # A ballot is 128 bits, as four u32, lane 0 in the lowest bit.
     elif name == "subgroup_ballot":
         bits = np.pad(live & rows, [*[(0, 0)] * (rows.ndim - 1), (0, 128 - size)]).astype(np.uint32)
-        words = (bits.reshape(*bits.shape[:-1], 4, 32) << np.arange(32, dtype=np.uint32)).sum(-1, dtype=np.uint32)
-        result = np.broadcast_to(np.moveaxis(words, -1, 0)[..., None], (4, *rows.shape))
+        ballots = (bits.reshape(*bits.shape[:-1], 4, 32) << np.arange(32, dtype=np.uint32)).sum(-1, dtype=np.uint32)
+        result = np.broadcast_to(np.moveaxis(ballots, -1, 0)[..., None], (4, *rows.shape))
+    # The first active lane of each row.
     elif name == "subgroup_broadcast_first":
         result = np.broadcast_to(np.take_along_axis(rows, live.argmax(-1)[..., None], -1), rows.shape)
     else:
@@ -265,6 +281,7 @@ def _partners(name: str, operand: Array, rows: Array, shape: tuple[int, int], si
         "subgroup_shuffle_down": lane + padded,
         "subgroup_shuffle_up": lane - padded,
     }
+    # A source outside of the subgroup is undefined on a device; here a lane then keeps its own value.
     source = moves[name]
     return np.broadcast_to(np.where((source >= 0) & (source < size), source, lane), rows.shape).astype(np.intp)
 
@@ -287,6 +304,7 @@ def atomic_update(
     compared with; the values before, where wanted."""
     value, compare = values
     targets, operands = at[active], value[active]
+    # Updates commute, so without old values they are made at once; `ufunc.at` counts repeated elements.
     if not wants_old and op in _UPDATE:
         _UPDATE[op].at(array, targets, operands)
         return None
@@ -295,6 +313,7 @@ def atomic_update(
     met = np.empty(targets.shape, bool) if compare is None else compare[active]
     for i, (target, operand) in enumerate(zip(targets.tolist(), operands, strict=True)):
         before[i] = array[target]
+        # Compared by bits, as a device does: NaN equals the same NaN, 0.0 differs from -0.0.
         if op in ("Exchange", "Store") or (op == "CompareExchange" and before[i].tobytes() == met[i].tobytes()):
             array[target] = operand
         elif op in _UPDATE:
@@ -309,15 +328,17 @@ MOST_LINES = 64
 
 def say(s: InterpreterState, parts: Sequence[str | int], values: Sequence[Array]) -> None:
     """Print the parts of an `ir.Print` for the active invocations, the first of them where there are many."""
-    who = np.argwhere(s.everyone)
+    invocations = np.argwhere(s.everyone)
     wide = [np.broadcast_to(value, s.shape) for value in values]
-    for group, thread in who[:MOST_LINES].tolist():
+    for group, thread in invocations[:MOST_LINES].tolist():
         rest = (str(value[group, thread]) for value in wide)
-        place = [f"workgroup {s.workgroup(group)}, thread {thread}"]
-        place += [f"{name} = {value}" for name, value in s.counters(group, thread)]
-        print(f"{', '.join(place)}: {' '.join(_part(part, rest) for part in parts)}")
-    if len(who) > MOST_LINES:
-        print(f"... and {len(who) - MOST_LINES} more threads; choose some, gpu.print(..., when=gpu.thread == 0)")
+        where = [f"workgroup {s.workgroup(group)}, thread {thread}"]
+        where += [f"{name} = {value}" for name, value in s.counters(group, thread)]
+        print(f"{', '.join(where)}: {' '.join(_part(part, rest) for part in parts)}")
+    if len(invocations) > MOST_LINES:
+        print(
+            f"... and {len(invocations) - MOST_LINES} more threads; choose some, gpu.print(..., when=gpu.thread == 0)"
+        )
 
 
 def _part(part: str | int, rest: Iterator[str]) -> str:
@@ -337,6 +358,7 @@ def by_subgroup(s: InterpreterState, kind: MatrixType, place: str, what: str) ->
         )
     if s.active is None:
         return None
+    # A matrix belongs to all threads of its subgroup: they are active together, or none is.
     on = np.broadcast_to(s.active, s.shape).reshape(s.groups, -1, kind.threads)
     why = "where {} is parted: some of its threads come here, others do not; let all of them come"
     _refuse(s, on.any(axis=2) & ~on.all(axis=2), place, f"{what} a matrix {why}")
@@ -346,8 +368,8 @@ def by_subgroup(s: InterpreterState, kind: MatrixType, place: str, what: str) ->
 def _refuse(s: InterpreterState, wrong: Any, place: str, message: str) -> None:
     """Raise KernelError about the first subgroup of which something is wrong."""
     for group, subgroup in np.argwhere(wrong)[:1].tolist():
-        who = f"subgroup {subgroup} of workgroup {s.workgroup(group)}"
-        raise KernelError(f"{_at(place)}kernel {s.kernel.name} {message.format(who)}")
+        where = f"subgroup {subgroup} of workgroup {s.workgroup(group)}"
+        raise KernelError(f"{_at(place)}kernel {s.kernel.name} {message.format(where)}")
 
 
 def _at(place: str) -> str:
@@ -355,42 +377,45 @@ def _at(place: str) -> str:
 
 
 def lanes_of(
-    s: InterpreterState, reach: Reach, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array
+    s: InterpreterState, check: AccessCheck, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array
 ) -> Array:
     """The element of each (lane, workgroup, thread), checked to be inside the array: all threads of an active subgroup
     say where its matrix begins."""
-    what = {"reads": "loads", "writes": "stores"}[reach.verb]
+    what = {"reads": "loads", "writes": "stores"}[check.verb]
     whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
+    # All threads of a subgroup must give one address.
     differ = (whole != whole[:, :, :1]).any(axis=2)
     active = by_subgroup(s, kind, node.place, what)
     if active is not None:
         differ = differ & active[:, :, 0, 0]
     why = "at places that threads of {} do not agree on; make the place of gpu.subgroup(), not of gpu.thread()"
     _refuse(s, differ, node.place, f"{what} a matrix {why}")
+    # 8-bit elements are packed four to a word, so the addresses count words.
     packed = 4 if kind.element.bits == 8 else 1
     table = Window(0, node.stride, node.by_columns).table(kind)
     own = (table.T if node.by_columns else table).reshape(-1)[::packed] // packed
     at = whole[:, :, 0, None, None].astype(np.int64) // packed + own.reshape(kind.threads, -1)
     lanes: Array = np.moveaxis(at.reshape(s.groups, s.kernel.threads, -1), -1, 0)
     for lane in lanes:
-        reach.elements(s, lane, s.active)
-    reach.check_coordinates(s, s.active)
+        check.elements(s, lane, s.active)
+    check.check_coordinates(s, s.active)
     return lanes
 
 
 def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
     buffer, index, kind = node.buffer, c.expr(node.index), node.dtype
     assert isinstance(kind, MatrixType)
-    reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index, coordinates=c.coordinates(node))
+    check = AccessCheck(c.kernel, buffer, 1, node.place, "reads", node.index, coordinates=c.coordinates(node))
 
     def read(s: InterpreterState) -> Array:
-        lanes = lanes_of(s, reach, node, kind, index(s))
+        lanes = lanes_of(s, check, node, kind, index(s))
         lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
-        found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
+        fragments = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
         if s.watch is not None:
             for lane in lanes:
-                s.watch.access(s, reach, lane, s.active, found[0])
-        flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
+                s.watch.access(s, check, lane, s.active, fragments[0])
+        # The fragments of the threads, side by side, are the elements of the matrix in order of its window.
+        flat = np.moveaxis(fragments, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
         if kind.element.bits == 8:
             flat = np.ascontiguousarray(flat).view(kind.element.numpy)
         shape = (kind.columns, kind.rows) if node.by_columns else (kind.rows, kind.columns)
@@ -414,16 +439,18 @@ def call_matrix(c: Compiler, node: ir.MatrixCall) -> Compute:
 def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
     assert isinstance(kind, MatrixType)
-    reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False, coordinates=c.coordinates(stmt))
+    check = AccessCheck(
+        c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False, coordinates=c.coordinates(stmt)
+    )
 
     def write(s: InterpreterState) -> None:
-        lanes = lanes_of(s, reach, stmt, kind, index(s))
+        lanes = lanes_of(s, check, stmt, kind, index(s))
         held = np.broadcast_to(value(s), (s.groups, s.kernel.threads // kind.threads, kind.rows, kind.columns))
         flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
         put = np.moveaxis(flat, -1, 0)
         for lane, each in zip(lanes, put, strict=True):
             if s.watch is not None:
-                s.watch.access(s, reach, lane, s.active, put[0])
+                s.watch.access(s, check, lane, s.active, put[0])
             scatter(s, buffer, lane, each, 1)
 
     return write

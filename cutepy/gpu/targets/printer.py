@@ -68,9 +68,11 @@ class Printer(ABC):
         """The name of `thing` in the text: its own, with a suffix where that is reserved or taken."""
         name = self.names.get(thing)
         if name is None:
+            # WGSL's identifiers: letters, digits, underscores; neither `_` alone nor a beginning with two.
             stem = re.sub(r"\W", "_", wish or "value", flags=re.ASCII)
             stem = stem if not stem[0].isdigit() and not stem.startswith("__") and stem != "_" else f"v{stem}"
             name = stem
+            # The first free suffix, counted on for each stem, so that many equal names take linear time.
             while name in self.taken:
                 self.counts[stem] = self.counts.get(stem, 0) + 1
                 name = f"{stem}_{self.counts[stem]}"
@@ -79,7 +81,7 @@ class Printer(ABC):
         return name
 
     def refuse(self, what: str, place: str = "") -> KernelError:
-        """The error that says what the language has no words for, at its line in the user's kernel."""
+        """The error for what the language lacks, at its line in the user's kernel."""
         return KernelError(f"{place or self.kernel.name}: {self.LANGUAGE} has no {what}")
 
     # Statements.
@@ -122,6 +124,7 @@ class Printer(ABC):
             one = isinstance(stmt.step, ir.Const) and stmt.step.value == 1
             step = f"{name}++" if one else f"{name} += {self.show(stmt.step)}"
             yield f"for ({start}; {name} < {self.show(stmt.stop, SUM)}; {step}) {{"
+        # loop { if (c) { break; } S } -> while (!c) { S } (requires that the break does nothing else)
         elif isinstance(first := body[0], ir.Break) and not first.last:
             yield f"while ({self.show(ir.negated(first.condition))}) {{"
             body = body[1:]
@@ -171,19 +174,23 @@ class Printer(ABC):
         return f"{value.op}{self.show(value.value, PRIMARY)}"
 
     def show_Binary(self, value: ir.Binary, outer: int) -> str:
-        """Operands of equal strength in parentheses on the right; and wherever WGSL or a reader wants them."""
+        """Every operator is left-associative, so a right operand of equal precedence is in parentheses; further
+        parentheses where WGSL requires them (shifts, bits, logic) or a reader would look twice (`a % b * c`)."""
         op, left, right = value.op, value.left, value.right
         left_op = left.op if isinstance(left, ir.Binary) else ""
         if left.dtype.kind == "b" and op in ("&", "|"):
             spelled, binds = op * 2, LOGIC
         else:
             spelled, binds = "/" if op == "//" else op, _BINDS[op]
+        # The precedence that each operand must have at least to stand without parentheses.
         first, second = binds, binds + 1
+        # WGSL: operands of shifts and bit operators are unary, but for a chain of one of `& | ^`.
         if binds in (SHIFT, BITS):
             first, second = (binds if left_op == op and op not in ("<<", ">>") else UNARY), UNARY
         elif binds == COMPARISON:
             first = second = SUM  # `a < b >> c` would be read as a list of types, a<b>
         elif binds == LOGIC:
+            # `&&` and `||` do not mix without parentheses.
             first = LOGIC if left_op == op else COMPARISON
             second = COMPARISON
         elif binds == PRODUCT and left_op in ("*", "/", "//", "%") and not (op == "*" == left_op):

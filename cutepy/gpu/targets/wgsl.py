@@ -45,6 +45,7 @@ class Source:
 
 def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False, to_run: bool = False) -> Source:
     """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
+    # The features are known after the whole kernel was scanned, so a printer says whether another dialect must run it.
     printer = WgslPrinter(kernel, TARGETS[dialect], guarded)
     if to_run and dialect != "tint" and MATRICES in printer.needs:  # wgpu grants no matrices yet: Dawn runs them
         printer = WgslPrinter(kernel, TINT, guarded)
@@ -91,7 +92,7 @@ class WgslPrinter(Printer):
         self.needs = _features(kernel, seen)
         self.first = ""
         if target.divergent_subgroup_id and "subgroup_id" in used and MATRICES in self.needs:
-            # equal for all threads of a subgroup, which Tint does not believe of the built-in value
+            # Equal for all threads of a subgroup; of the built-in value Tint's uniformity analysis denies that.
             self.first = f"let subgroup = subgroupBroadcastFirst(tid / {kernel.lanes}u);"
             used |= {"local_invocation_index"}
         functions = set(map(spelling, IR_FUNCTIONS.keys() - _HELPERS.keys()))
@@ -106,16 +107,20 @@ class WgslPrinter(Printer):
 
     def text(self) -> str:
         kernel = self.kernel
+        # Declarations and body first: they claim names, and ask for the helper functions that stand between them.
         declared = list(self.declarations())
         body = [*self.private(), *self.block(kernel.body, 1)]
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
         lines += ["enable f16;"] * ("shader-f16" in self.needs)
         lines += self.target.header if "subgroups" in self.needs else ()
         lines += self.target.matrix_header if MATRICES in self.needs else ()
+        # One blank line after the directives.
         lines += [""] * (not lines[-1] == "")
         lines += declared + list(self.helpers.values())
+        # As few dimensions as the workgroup has.
         sizes = ", ".join(str(n) for n in kernel.workgroup[: 3 if kernel.workgroup[2] > 1 else 2])
         sizes = str(kernel.workgroup[0]) if kernel.workgroup[1:] == (1, 1) else sizes
+        # `subgroup_id` is no input where the first line computes it.
         asked = [name for name in self.asked if name != "subgroup_id" or not self.first]
         inputs = ", ".join(f"@builtin({n}) {_IDS[n][0]}: {_IDS[n][1]}" for n in asked)
         body = [INDENT + self.first, *body] if self.first else body
@@ -133,6 +138,7 @@ class WgslPrinter(Printer):
                 note = f"  // {buffer.note}" if buffer.note else ""
                 yield f"var<workgroup> {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};{note}"
         yield ""
+        # f16 is no uniform type everywhere: such a parameter is an f32 member.
         if self.kernel.params:
             yield "struct Params {"
             for p in self.kernel.params:
@@ -145,7 +151,9 @@ class WgslPrinter(Printer):
                 yield f"{INDENT}var {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};"
 
     def element(self, buffer: ir.Buffer) -> str:
-        dtype = u32 if buffer.atomic and buffer.dtype is f32 else buffer.dtype  # there are no atomic floats: their bits
+        dtype = (
+            u32 if buffer.atomic and buffer.dtype is f32 else buffer.dtype
+        )  # WGSL has no atomic floats: their bits are updated
         name = self.type_name(dtype, buffer.width)
         return f"atomic<{name}>" if buffer.atomic else name
 
@@ -154,6 +162,7 @@ class WgslPrinter(Printer):
         matrices each takes a multiple of 16 bytes: then all of them begin at one."""
         count = -(-buffer.length // buffer.width)
         if buffer.space == "workgroup" and MATRICES in self.needs:
+            # Elements in 16 bytes.
             unit = max(1, MATRIX_BYTES // (buffer.width * buffer.dtype.bytes))
             count = -(-count // unit) * unit
         return f"array<{self.element(buffer)}, {count}>"
@@ -285,10 +294,10 @@ class WgslPrinter(Printer):
 
     def show_Call(self, value: ir.Call, outer: int) -> str:
         inside = self.arguments(*value.args)
-        if isinstance(word := IR_FUNCTIONS.get(value.name), Word) and word.joined:
+        if isinstance(function := IR_FUNCTIONS.get(value.name), Word) and function.joined:
             inside = f"{self.type_name(value.args[0].dtype, len(value.args))}({inside})"
-        function = self.helper(value) if value.name in _HELPERS else self.spelling(value.name)
-        return f"{function}({inside})"
+        name = self.helper(value) if value.name in _HELPERS else self.spelling(value.name)
+        return f"{name}({inside})"
 
     def helper(self, node: ir.Call) -> str:
         """The name of a function that the text defines, for these types."""
@@ -297,8 +306,8 @@ class WgslPrinter(Printer):
         bits, wide = (self.type_name(dtype, node.lanes) for dtype in (u32, f32))
         a, b = (x if node.dtype is f32 else f"{wide}({x})" for x in "ab")
         one, infinite = (x if node.lanes == 1 else f"{bits}({x})" for x in ("1u", "0xff000000u"))
-        found = f"bitcast<{wide}>(most >> {one})"
-        nan = found if node.dtype is f32 else f"{kind}({found})"
+        quiet = f"bitcast<{wide}>(most >> {one})"
+        nan = quiet if node.dtype is f32 else f"{kind}({quiet})"
         self.helpers[name] = (  # a compiler may take a == a to be true, and a + b to be 0 where b is -a
             f"fn {name}(a: {kind}, b: {kind}) -> {kind} {{  // NaN if either operand is, told by its bits\n"
             f"{INDENT}let most = max(bitcast<{bits}>({a}) << {one}, bitcast<{bits}>({b}) << {one});\n"

@@ -1,4 +1,4 @@
-"""The words of WGSL: those that no name may be, how numbers are written, and what its two compilers write differently.
+"""The lexicon of WGSL: reserved words, how numbers are written, and what its two compilers write differently.
 
 Matrices are Tint's subgroup matrices or naga's cooperative matrices. Sources: https://www.w3.org/TR/WGSL/;
 gpuweb/gpuweb, proposals/subgroup-matrix.md (2026-10-02); naga 29, cooperative matrices.
@@ -42,7 +42,7 @@ PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select w
 ENUMERANTS = "function handle private read read_write storage uniform workgroup write"
 
 _TINT = "Load Store MultiplyAccumulate ScalarAdd ScalarSubtract ScalarMultiply".split()
-#: Words that a text with matrices uses.
+#: Names of types and functions of subgroup matrices, of Tint and of naga: reserved in every text.
 MATRIX_WORDS = {f"subgroupMatrix{name}" for name in _TINT}
 MATRIX_WORDS |= {f"subgroup_matrix_{role}" for role in ("left", "right", "result")}
 MATRIX_WORDS |= set("coopLoad coopLoadT coopStore coopStoreT coopMultiplyAdd coop_mat8x8 coop_mat16x16".split())
@@ -93,7 +93,9 @@ def literal(value: int | float | bool, dtype: DType) -> str:
     number = np.dtype(dtype.numpy).type(value)
     if not math.isfinite(number):
         raise KernelError(f"WGSL has no literal for {value} in {dtype}")
+    # The shortest digits that read back as the same number of this type.
     text = np.format_float_positional(number, unique=True, trim="0")
+    # Positional digits of 1e30 would be long.
     if len(text) > 16:
         text = np.format_float_scientific(number, unique=True, trim="0")
     if abs(float(text)) > float(np.finfo(dtype.numpy).max):  # Tint refuses what is beyond the type before rounding
@@ -103,7 +105,7 @@ def literal(value: int | float | bool, dtype: DType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A compiler of WGSL: what it wants to be said, and its words for matrices of a subgroup.
+    """A compiler of WGSL: the directives that it requires, and its names for matrices of a subgroup.
 
     `header` are the lines of a text with subgroups, `matrix_header` of one with matrices. In `matrix_calls`, {} are
     the operands of an operation of the IR and {type} is the type of the result; "" where there is no such operation.
@@ -202,6 +204,7 @@ def matrix_operation(target: Target, node: ir.MatrixCall, operands: Sequence[str
     """An operation on matrices. Raises KernelError for one that naga does not have."""
     kind, first = matrix_name(node.dtype, target), node.operands[0]
     spelled = target.matrix_calls[node.name]
+    # naga has no fill; its value of a type without arguments is zeros.
     if not spelled and node.name == "fill" and isinstance(first, ir.Const) and first.value == 0:
         return f"{kind}()"
     if not spelled:

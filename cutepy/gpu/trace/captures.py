@@ -39,7 +39,15 @@ from ...tensor.engine import CoordinateEngine, CountingEngine
 from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..ir.place import place_of
-from .pure_libraries import is_importable, is_pure, is_pure_module, is_standard, is_stateful, library_name, module_of
+from .pure_libraries import (
+    is_importable,
+    is_pure_callable,
+    is_pure_module,
+    is_standard,
+    is_stateful,
+    library_name,
+    module_of,
+)
 from .python_state import (
     HOLDING,
     MISSING,
@@ -269,12 +277,12 @@ class _Reader(Walk):
             return Identity(value)
         if kind in (Logger, RootLogger):  # it is there to be written to; what it says of itself is its level
             return Identity(value), self.watch(value.getEffectiveLevel, name), self.watch(lambda: value.disabled, name)
-        if is_pure(kind) and library_name(kind).startswith("cutepy."):
+        if is_pure_callable(kind) and library_name(kind).startswith("cutepy."):
             return self.of_cutepy(value, name)
         return self.of_class(value, name)
 
     def library_function(self, value: Any, name: str) -> Hashable:
-        if is_pure(value):
+        if is_pure_callable(value):
             return Identity(value)
         owner = library_name(value) or getattr(value, "__module__", None) or "a library"
         if owner.startswith("builtins."):
@@ -357,7 +365,7 @@ class _Reader(Walk):
         """A class: one of a library by its identity, else its methods and constants, and those of its bases."""
         if value is decimal.Decimal:
             return Identity(value), self.watch(lambda: repr(decimal.getcontext()), name)
-        if is_pure(value):
+        if is_pure_callable(value):
             return Identity(value)
         in_library = is_standard(value.__module__) and value.__module__ != "builtins"
         if in_library or not is_written_in_python(value):

@@ -27,7 +27,7 @@ from ..ir import (
     Store,
     conjuncts,
     const,
-    is_told,
+    is_pure,
     negated,
     nodes,
     settled,
@@ -174,7 +174,7 @@ class Repeated(Block):
             made_of = [node for value in stmt.expressions for node in nodes(value)]
             read = [node for node in made_of if isinstance(node, Load)]
             same_again = isinstance(stmt, Let) and not any(
-                n in changing or not (isinstance(n, Load) or is_told(n)) for n in made_of
+                n in changing or not (isinstance(n, Load) or is_pure(n)) for n in made_of
             )
             if not same_again or any(load.buffer.space != "storage" or load.buffer.writable for load in read):
                 changing.add(stmt.binds)

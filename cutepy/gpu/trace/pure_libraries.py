@@ -82,7 +82,7 @@ def library_name(value: object) -> str:
     return f"{module}.{name}" if holder is value else ""
 
 
-def is_pure(value: type | Callable[..., object]) -> bool:
+def is_pure_callable(value: type | Callable[..., object]) -> bool:
     """Whether a class, or a function of C, is trusted."""
     if is_stateful(value):
         return False

@@ -41,7 +41,7 @@ class RegisterState:
     def _is_read_anew(self, value: ir.Expr) -> bool:
         if isinstance(value, ir.Load):
             return value.buffer not in self.readable
-        return not ir.is_told(value) or value in self.changing
+        return not ir.is_pure(value) or value in self.changing
 
     def now(self, node: ir.Expr) -> ir.Expr:
         """What a node with resolved operands stands for here."""

@@ -91,5 +91,5 @@ def test_the_turns_of_a_kernel_are_read_from_its_loops() -> None:
                 total = total + 1
         y[gpu.thread] = total
 
-    (loop,) = nested.program(np.zeros(64, np.uint32), 3).turns
+    (loop,) = nested.program(np.zeros(64, np.uint32), 3).loops
     assert loop.most((8000,)) == loop.least((8000,)) == counted(8000, 1, (7,))

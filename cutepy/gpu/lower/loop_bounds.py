@@ -1,0 +1,59 @@
+"""How many iterations the loops of a kernel take, for drivers that end loops after so many: `runtime.driver_faults`.
+
+Law: `loop_bounds` gives one `LoopBound` a loop, as a linear form in the launch parameters: an upper bound of the
+iterations of one invocation, and exactly their count where it is `certain`. A loop without a bound gives nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import ir
+from ..ir.ranges import linear, range_of
+from ..ir.simplify import simplify
+from ..runtime.program import LoopBound
+
+
+def loop_bounds(kernel: ir.Kernel) -> tuple[LoopBound, ...]:
+    """The loops of a kernel, outer ones first."""
+    names = {param: i for i, param in enumerate(kernel.params)}
+    return tuple(_bounds(kernel.body, names, certain=True))
+
+
+def _bounds(block: ir.Block, names: dict[ir.Param, int], *, certain: bool) -> Iterator[LoopBound]:
+    for stmt in block:
+        if isinstance(stmt, ir.For):
+            # A loop that a `break` may leave gives an upper bound only, and so do all loops inside it.
+            whole = certain and not any(isinstance(inner, ir.Break) for inner in stmt.body)
+            inside = tuple(_bounds(stmt.body, names, certain=whole))
+            if (counted := _distance(stmt, names)) is not None:
+                most, terms, exact = counted
+                step = range_of(stmt.step)[0]
+                yield LoopBound(most, step, terms, inside, whole and exact)
+            else:
+                yield from inside  # a `while` bounds nothing itself; its inner loops run once at least
+        else:
+            for inner in stmt.blocks:
+                # Under an `if`, no iteration is certain.
+                yield from _bounds(inner, names, certain=False)
+
+
+def _distance(loop: ir.For, names: dict[ir.Param, int]) -> tuple[int, tuple[tuple[int, int], ...], bool] | None:
+    """`stop - start` of a loop: a constant, (parameter's number, factor) pairs, and whether that is exact."""
+    if loop.stop is None or range_of(loop.step)[0] < 1:
+        return None
+    form = linear(simplify(ir.binary("-", loop.stop, loop.start)))
+    distance, terms, exact = form.constant, [], range_of(loop.step)[0] == range_of(loop.step)[1]
+    if distance >= 1 << 31:  # the sum is known modulo 2^32: the representative in [-2^31, 2^31) is meant
+        distance -= 1 << 32
+    for atom, times in dict(form.terms).items():
+        times = times - (1 << 32) if times >= 1 << 31 else times
+        if isinstance(atom, ir.Param) and atom in names:
+            terms.append((names[atom], times))
+            continue
+        # Any other term is replaced by its largest value: an upper bound.
+        interval = range_of(atom)
+        if interval[1] - interval[0] >= 1 << 31:  # half of the type's domain: no bound worth giving
+            return None
+        distance, exact = distance + max(times * end for end in interval), False
+    return distance, tuple(terms), exact
