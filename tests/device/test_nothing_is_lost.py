@@ -21,7 +21,7 @@ from cutepy import gpu
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Binding, Device, Program
 from cutepy.gpu.runtime.batch import Batch
-from cutepy.gpu.runtime.driver_faults import LLVMPIPE_TURNS
+from cutepy.gpu.runtime.driver_faults import LLVMPIPE_ITERATIONS
 from cutepy.gpu.runtime.interrupts import Uninterrupted
 
 TOOLS = Path(__file__).parents[2] / "tools" / "stress"
@@ -233,8 +233,8 @@ def test_loops_that_a_driver_ends_are_refused(device: Device) -> None:
     device.launch(Program(ENDLESS, "many_turns", (Binding("total", "read_write"),), (1, 1, 1), (1, 1, 1)), [total])
     assert total.read(np.uint32)[0] == (65_535 if "llvmpipe" in device.adapter.name else 100_000)
     y = gpu.array(np.zeros(64, np.uint32), device=device)
-    count_to(y, LLVMPIPE_TURNS - 1)
-    assert (y.numpy() == LLVMPIPE_TURNS - 1).all()
+    count_to(y, LLVMPIPE_ITERATIONS - 1)
+    assert (y.numpy() == LLVMPIPE_ITERATIONS - 1).all()
     if "llvmpipe" not in device.adapter.name:
         count_to(y, 100_000)
         assert (y.numpy() == 100_000).all()

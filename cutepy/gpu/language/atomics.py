@@ -36,9 +36,10 @@ def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars | 
 
     Raises KernelError for a condition that is no bool.
     """
-    holds, found = _accessed("gpu.load", tensor, crd, where)
-    value = tensor.engine_at(crd).load(found, holds)
+    holds, offset = _accessed("gpu.load", tensor, crd, where)
+    value = tensor.engine_at(crd).load(offset, holds)
     unmet = isinstance(other, int | float | complex) and other == 0
+    # Without an access the value is 0, so another one of 0 needs no select.
     chosen = value if holds is None or unmet else select(holds, value, other)
     return chosen if isinstance(chosen, Complex) else as_expr(chosen)
 
@@ -48,9 +49,9 @@ def store(tensor: Tensor, crd: Place, value: Scalars, *, where: Scalars = True) 
 
     Raises KernelError for a condition that is no bool, TensorError for a tensor that is read-only.
     """
-    holds, found = _accessed("gpu.store", tensor, crd, where)
+    holds, offset = _accessed("gpu.store", tensor, crd, where)
     check_writable(tensor.engine)
-    tensor.engine_at(crd).store(found, value, holds)
+    tensor.engine_at(crd).store(offset, value, holds)
 
 
 def _accessed(call: str, tensor: Tensor, crd: Place, where: Scalars) -> tuple[Expr | None, Scalars]:
@@ -64,6 +65,7 @@ def _accessed(call: str, tensor: Tensor, crd: Place, where: Scalars) -> tuple[Ex
         )
     if isinstance(where, Expr):  # then numbers may be outside: nothing is accessed there
         _check(crd, tensor.layout.shape, tensor)
+    # The condition and the tensor's guard are one predicate of the access.
     inside = None if tensor.guard is None else tensor.guard.inside(crd)
     if inside is not None:
         holds = holds & as_expr(inside, bool_)
@@ -77,6 +79,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     trace = current(call)
     expect_tensors(call, tensor)
     engine, place = tensor.engine, user_place()
+    # 1. The memory must be shared, or a binding, of a type that has this operation.
     of_integers = op in ("And", "Or", "Xor")
     if (
         not isinstance(engine, BufferEngine)
@@ -87,6 +90,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
         raise KernelError(f"{place}: an atomic on {tensor}: it needs a shared or global tensor of {kinds}")
     if not engine.writable:
         raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
+    # 2. The element, and operands in its type; sums and bit operations may wrap.
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
     index = engine.index(tensor.offset + offset_of(tensor.layout, crd))
@@ -96,6 +100,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
         if operand is not None and operand.dtype is not engine.dtype:
             raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
     assert operands[0] is not None
+    # 3. The old value is a name of its own: what an atomic returns is an unknown of the proofs.
     count = trace.counts["old"] = trace.counts.get("old", -1) + 1
     result = None if op == "Store" else var(f"old_{count}", engine.dtype)
     chosen = tensor.engine_at(crd)
@@ -105,6 +110,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     if inside is None or is_known(inside, True):
         trace.emit(stmt)
         return const(0, engine.dtype) if result is None else result
+    # 4. Under a guard the old value outlives the branch: a variable, 0 where the atomic did not happen.
     kept = var(f"old_{count}", engine.dtype)
     trace.emit(Declare(kept))
     keeps = () if result is None else (Assign(kept, result),)
@@ -167,6 +173,7 @@ def atomic_compare_exchange(tensor: Tensor, crd: Place, compare: Scalars, value:
     are compared by their bits."""
     old = _atomic("gpu.atomic_compare_exchange", "CompareExchange", tensor, crd, value, compare)
     wanted = as_expr(compare, old.dtype)
+    # As the device compares: bits of floats, so NaN may be exchanged and 0.0 is not -0.0.
     sides = [bitcast(x, "u32") if old.dtype is f32 else x for x in (old, wanted)]
     done = sides[0] == sides[1]
     inside = True if tensor.guard is None else tensor.guard.inside(crd)

@@ -1,4 +1,4 @@
-"""What all threads of a workgroup do together: reductions, scans and searches, by subgroups where the device has them.
+"""Collectives of a workgroup: reductions, scans and searches, by subgroups where the device has them.
 
 Law: every thread gets the fold of what all threads give, a scan the fold of what the threads up to its own give, in
 any grouping: floats may differ in rounding from device to device.
@@ -29,18 +29,18 @@ from ..trace.loops import turns
 from ..trace.state import Trace, current
 from . import functions
 from .control import barrier, lane, loop, subgroup, subgroup_size, thread
-from .folds import NO_INDEX, ArgFold, Fold, accumulator, fold_lanes, of_place, ordered
+from .folds import NO_INDEX, ArgFold, Fold, accumulator, float_of_key, fold_lanes, order_key
 
 Element = tuple[Expr, ...]
-"""What a thread gives: a value, or several that are folded together."""
+"""The contribution of a thread: a value, or several that are folded together."""
 Operation = str | Callable[[Any, Any], Any]
 NAMES = "sum", "prod", "max", "min", "any", "all"
 _SCRATCH = "what threads give one another"
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """What threads fold: the elements of this one, in order, and how two are folded."""
+class Operands:
+    """The operands of a fold: the elements of this thread, in order, and the function that folds two."""
 
     trace: Trace
     elements: list[Element]
@@ -51,11 +51,12 @@ class Together:
     @property
     def dtypes(self) -> list[DType]:
         """The types in which they are folded."""
-        return [part.dtype for part in self.elements[0]]
+        return [value.dtype for value in self.elements[0]]
 
     @property
     def own(self) -> Element:
         """The elements of this thread, folded."""
+        # A tree: pairs of neighbours, the odd one carried to the next level.
         values = self.elements
         while len(values) > 1:
             left = values[len(values) // 2 * 2 :]
@@ -81,32 +82,32 @@ def _entered(call: str) -> Trace:
     return trace
 
 
-def together(call: str, value: Any, op: Operation) -> Together:
+def operands_of(call: str, value: Any, op: Operation) -> Operands:
     trace, single = _entered(call), not isinstance(value, tuple)
-    parts = [_values(call, part) for part in ((value,) if single else value)]
-    if len({len(part) for part in parts}) != 1:
+    columns = [_values(call, column) for column in ((value,) if single else value)]
+    if len({len(column) for column in columns}) != 1:
         raise KernelError(f"{user_place()}: {call} of values together: each has to have as many elements")
-    elements: list[Element] = list(zip(*parts, strict=True))
+    elements: list[Element] = list(zip(*columns, strict=True))
     if callable(op):
         function = op
         combine = (lambda a, b: (function(a[0], b[0]),)) if single else (lambda a, b: tuple(function(a, b)))
-        return Together(trace, elements, combine, None, single)
+        return Operands(trace, elements, combine, None, single)
     if op not in NAMES or not single:
-        what = "one value is" if single else f"{len(parts)} values together are not"
+        what = "one value is" if single else f"{len(columns)} values together are not"
         raise KernelError(
             f"{user_place()}: {call}(..., {op!r}): {what} folded by {', '.join(NAMES)}; or give a function"
         )
-    fold = Fold(op, accumulator(op, parts[0][0].dtype))
+    fold = Fold(op, accumulator(op, columns[0][0].dtype))
     taken: list[Element] = [(fold.taken(x),) for (x,) in elements]
-    return Together(trace, taken, lambda a, b: (fold.combine(a[0], b[0]),), fold, single)
+    return Operands(trace, taken, lambda a, b: (fold.combine(a[0], b[0]),), fold, single)
 
 
 def _values(call: str, value: Any) -> list[Expr]:
     """The values of a fragment, or the one value."""
-    found = computed(value).ravel(order="F").tolist() if isinstance(value, Tensor) else [value]
-    if not found or not all(isinstance(x, Expr) for x in found):
+    values = computed(value).ravel(order="F").tolist() if isinstance(value, Tensor) else [value]
+    if not values or not all(isinstance(x, Expr) for x in values):
         raise KernelError(f"{user_place()}: {call} of {value!r}: give a value of the kernel, or a fragment of them")
-    return found
+    return values
 
 
 def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
@@ -127,13 +128,13 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
 
     Raises KernelError where not all threads of the workgroup would come here.
     """
-    given = together("gpu.workgroup_reduce", value, op)
+    given = operands_of("gpu.workgroup_reduce", value, op)
     fold = given.fold
     return given.given(_reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),)))
 
 
-def _reduced(given: Together, of_subgroup: Callable[[Element], Element] | None) -> Element:
-    """The fold of all threads; `of_subgroup` is that of a subgroup, where subgroups have a word for it."""
+def _reduced(given: Operands, of_subgroup: Callable[[Element], Element] | None) -> Element:
+    """The fold of all threads; `of_subgroup` folds over a subgroup, where the target has a function for that."""
     if of_subgroup is not None and given.trace.has_subgroups():
         with given.trace.for_every_size():
             return _by_subgroups(given.trace, of_subgroup(given.own), given.combine)
@@ -143,12 +144,13 @@ def _reduced(given: Together, of_subgroup: Callable[[Element], Element] | None) 
 def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> Element:
     """A tree in shared memory."""
     threads, me = trace.threads, thread()
-    tiles = scratch(trace, [part.dtype for part in own], threads)
+    tiles = scratch(trace, [value.dtype for value in own], threads)
 
     def step(a: Expr, b: Expr) -> None:
         put(tiles, a, combine(get(tiles, a), get(tiles, b)))
 
     put(tiles, me, own)
+    # The largest power of 2; the threads beyond it are folded into the first ones, then the tree is whole.
     whole = 1 << threads.bit_length() - 1
     if whole < threads:
         barrier()
@@ -159,11 +161,11 @@ def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element],
     return get(tiles, 0)
 
 
-def _by_subgroups(trace: Trace, found: Element, combine: Callable[[Element, Element], Element]) -> Element:
-    """What each subgroup found, folded by each thread in the order of the subgroups."""
-    tiles = scratch(trace, [part.dtype for part in found], -(-trace.threads // 4))
+def _by_subgroups(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> Element:
+    """The folds of the subgroups, folded by each thread in their order: the same bits in every thread."""
+    tiles = scratch(trace, [value.dtype for value in own], -(-trace.threads // 4))
     with only(lane() == 0):
-        put(tiles, subgroup(), found)
+        put(tiles, subgroup(), own)
     barrier()
     folded = CellType(get(tiles, 0))
     for k in turns(loop(_subgroups(trace), start=1), "k", folded=folded):
@@ -173,7 +175,8 @@ def _by_subgroups(trace: Trace, found: Element, combine: Callable[[Element, Elem
 
 
 def _subgroups(trace: Trace) -> Expr:
-    """How many subgroups the workgroup has. Counted here: of `num_subgroups` some drivers leave out the last part."""
+    """How many subgroups the workgroup has. Computed from the size: `num_subgroups` of some drivers omits a partial
+    one."""
     return (trace.threads - 1) // subgroup_size() + 1
 
 
@@ -188,11 +191,11 @@ _OF_SUBGROUP: dict[str, Callable[[Expr], Expr]] = {
 
 
 def _subgroup_fold(value: Expr, fold: Fold) -> Expr:
-    """The fold of what the threads of a subgroup have. Extremes of floats go by their place in the order: a device may
-    compare as if there were no NaN."""
+    """The fold over a subgroup. Extremes of floats are compared by integer keys (`order_key`): a compiler may assume
+    that there is no NaN."""
     extreme = fold.name in ("max", "min")
-    found = _OF_SUBGROUP[fold.name](ordered(value, value.dtype, fold.name == "max") if extreme else value)
-    return of_place(found, fold.dtype) if extreme else found
+    key = _OF_SUBGROUP[fold.name](order_key(value, value.dtype, fold.name == "max") if extreme else value)
+    return float_of_key(key, fold.dtype) if extreme else key
 
 
 def workgroup_argmax(value: Any, index: Any = None) -> tuple[Any, Any]:
@@ -201,15 +204,15 @@ def workgroup_argmax(value: Any, index: Any = None) -> tuple[Any, Any]:
 
     Raises KernelError as `workgroup_reduce` does.
     """
-    return _found("gpu.workgroup_argmax", value, index, True)
+    return _search("gpu.workgroup_argmax", value, index, True)
 
 
 def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
     """The least of what all threads give, and its index, as `workgroup_argmax`."""
-    return _found("gpu.workgroup_argmin", value, index, False)
+    return _search("gpu.workgroup_argmin", value, index, False)
 
 
-def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
+def _search(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
     trace, values = _entered(call), _values(call, value)
     search = ArgFold(greatest, values[0].dtype)
     places = [thread() * len(values) + j for j in range(len(values))] if index is None else _values(call, index)
@@ -224,9 +227,9 @@ def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]
         best = (functions.subgroup_max if greatest else functions.subgroup_min)(own[0])
         return best, functions.subgroup_min(functions.select(own[0] == best, own[1], NO_INDEX))
 
-    best, at = _reduced(Together(trace, pairs, combine, None, single=False), of_subgroup)
+    best, at = _reduced(Operands(trace, pairs, combine, None, single=False), of_subgroup)
     most = max(range_of(place)[1] for _, place in pairs)
-    return search.value(best), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
+    return search.value(best), functions.minimum(at, most)  # for the proof: what is read of shared memory has no bound
 
 
 def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False, carry: Any = None) -> Any:
@@ -250,7 +253,7 @@ def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False
 
     Raises KernelError as `workgroup_reduce` does.
     """
-    given = together("gpu.workgroup_scan", value, op)
+    given = operands_of("gpu.workgroup_scan", value, op)
     if exclusive and given.fold is None and carry is None:
         raise KernelError(
             f"{user_place()}: gpu.workgroup_scan(..., exclusive=True) with a function: nothing tells what it begins "
@@ -279,7 +282,7 @@ def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False
     return result if whole is None else (result, given.given(whole))
 
 
-def _as_given(given: Together, carry: Any) -> Element:
+def _as_given(given: Operands, carry: Any) -> Element:
     """A carry as the threads' own elements are."""
     parts = (carry,) if given.single else tuple(carry)
     found = tuple([as_expr(part, dtype) for part, dtype in zip(parts, given.dtypes, strict=True)])
@@ -290,14 +293,16 @@ def _chosen(condition: Expr, then: Element, other: Element) -> Element:
     return tuple([functions.select(condition, a, b) for a, b in zip(then, other, strict=True)])
 
 
-def _identity(given: Together) -> Element:
+def _identity(given: Operands) -> Element:
     assert given.fold is not None
     return (functions.constant(given.fold.identity, given.fold.dtype),)
 
 
-def _before(given: Together, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
-    """The fold of the threads before this one; in which thread there are none, None where that is told by it; and, for
-    a `total`, the fold of all."""
+def _before(given: Operands, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
+    """(fold of the threads before this one, condition under which there is none, fold of all threads).
+
+    The condition is None where the first is then the identity anyway, the last None unless `total` asks for it.
+    """
     trace, me = given.trace, thread()
     if given.fold is not None and given.fold.name == "sum" and trace.has_subgroups():
         with trace.for_every_size():
@@ -306,6 +311,7 @@ def _before(given: Together, own: Element, *, total: bool) -> tuple[Element, Exp
                 return (inside,), None, (whole,)
             return (_sum_before(trace, own[0]),), None, None
     tiles = _scanned(trace, own, given.combine)
+    # Thread 0 has none before it: it reads its own element, and the caller takes the identity.
     at = functions.maximum(me, 1) - 1
     return get(tiles, at), me == 0, get(tiles, trace.threads - 1) if total else None
 
@@ -313,7 +319,7 @@ def _before(given: Together, own: Element, *, total: bool) -> tuple[Element, Exp
 def _sum_before(trace: Trace, own: Expr) -> Expr:
     (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
     inside = CellType(functions.subgroup_exclusive_add(own))
-    with only(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
+    with only(lane() == subgroup_size() - 1):  # only the last subgroup may be partial, and its sum is not used
         partial[subgroup()] = inside.cell_contents + own
     barrier()
     for k in turns(loop(subgroup()), "k", inside=inside):
@@ -341,7 +347,8 @@ def _sums(trace: Trace, own: Expr) -> tuple[Expr, Expr]:
 def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> list[Tensor]:
     """The inclusive scan in shared memory, by steps of 1, 2, 4 ... (Hillis and Steele), to and fro between two rows."""
     threads, me = trace.threads, thread()
-    rows = [scratch(trace, [part.dtype for part in own], threads, side) for side in (0, 1)]
+    # Two rows, so that a step reads one and writes the other: one barrier a step is enough.
+    rows = [scratch(trace, [value.dtype for value in own], threads, side) for side in (0, 1)]
     side, step = 0, 1
     put(rows[side], me, own)
     while step < threads:
@@ -356,23 +363,24 @@ def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], E
 
 
 def scratch(trace: Trace, dtypes: Sequence[DType], length: int, row: int = 0) -> list[Tensor]:
-    """Shared memory for a collective, which the next one takes again; what an earlier one left there has been read."""
-    found: list[Tensor] = []
+    """Shared memory for a collective, one array a type, which later collectives use again."""
+    tiles: list[Tensor] = []
     again = False
-    for place, dtype in enumerate(dtypes):
-        note = _SCRATCH + f", value {place + 1}" * (place > 0) + ", in turn" * (row > 0)
-        known = [b for b in trace.local if b.note == note and b.dtype is dtype and b.length >= length]
-        again |= bool(known or trace.open)
-        buffer = known[0] if known else trace.local_array(dtype, length, "workgroup", "partial", note)
-        found.append(Tensor(BufferEngine(trace, buffer), Layout(length)))
+    for number, dtype in enumerate(dtypes):
+        note = _SCRATCH + f", value {number + 1}" * (number > 0) + ", in turn" * (row > 0)
+        same = [b for b in trace.local if b.note == note and b.dtype is dtype and b.length >= length]
+        # Memory that was used before, or in a loop's last iteration: a barrier keeps its readers before these writers.
+        again |= bool(same or trace.open)
+        buffer = same[0] if same else trace.local_array(dtype, length, "workgroup", "partial", note)
+        tiles.append(Tensor(BufferEngine(trace, buffer), Layout(length)))
     if again and not row:
         barrier()
-    return found
+    return tiles
 
 
 def put(tiles: Sequence[Tensor], at: Any, element: Element) -> None:
-    for tile, part in zip(tiles, element, strict=True):
-        tile[at] = part
+    for tile, value in zip(tiles, element, strict=True):
+        tile[at] = value
 
 
 def get(tiles: Sequence[Tensor], at: Any) -> Element:
@@ -380,6 +388,7 @@ def get(tiles: Sequence[Tensor], at: Any) -> Element:
 
 
 def get_each(tiles: Sequence[Tensor], first: Any, steps: list[int]) -> list[Element]:
-    """The elements at `first` and so many places further, one by one: who put them there put one at a time."""
+    """The elements at `first + step` for each step, loaded one by one, as they were stored: no vector spans two
+    threads'."""
     engines = [tile.engine for tile in tiles if isinstance(tile.engine, BufferEngine)]
     return list(zip(*[engine.load(Moved(first, np.array(steps)), most=1).tolist() for engine in engines], strict=True))

@@ -1,4 +1,4 @@
-"""What a kernel can say beyond the vocabulary of tensors: ids, loops, predicates, barriers, shared memory, atomics."""
+"""Control of a kernel: launch, ids, loops, predicates, barriers, shared memory."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def subgroup_size() -> Expr:
 def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Expr]:
     """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
 
-    It is an i32 where a bound is, or where a number is below 0, else a u32. What its body rebinds is carried from turn
-    to turn, in registers.
+    It is an i32 where a bound is, or where a number is below 0, else a u32. What its body rebinds is carried from one
+    iteration to the next, in registers.
 
     Raises KernelError for bounds of two types, numbers that do not fit them, a step that does not lead to the end.
     """
@@ -125,7 +125,7 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Ex
 
 
 def at_most(turns: Scalars, condition: Any) -> Any:
-    """`while gpu.at_most(n, condition):` turns as long as the condition holds, and n times at most.
+    """`while gpu.at_most(n, condition):` iterates as long as the condition holds, and n times at most.
 
     So a loop that ends by data is bounded: it needs no checks to be sure to end. n is a whole number, of Python's or of
     the GPU, and is asked once. Raises KernelError anywhere but as the whole condition of a `while`.
@@ -183,7 +183,7 @@ def barrier(*, storage: bool = False) -> None:
 
 
 class Solve:
-    """What `gpu.shared` takes for a layout that is to be found."""
+    """The marker by which `gpu.shared(layout=gpu.solve)` asks the library for the layout."""
 
     def __repr__(self) -> str:
         return "gpu.solve"
@@ -203,15 +203,17 @@ def shared(
     """A tensor in memory that the workgroup shares, of an element type or the type of a tensor; `tile` is its layout.
 
     A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`; with `layout=gpu.solve`
-    it means the layout in which no access of the kernel waits for another, found as `conflict_free` does from all that
-    the kernel reads and writes. The memory starts undefined.
+    it means the layout without bank conflicts that `conflict_free` finds for all accesses of the kernel. The memory
+    starts undefined.
 
-    Raises KernelError for an access that data decide, where the layout is to be found.
+    Raises KernelError for an access whose index depends on data, with `layout=gpu.solve`.
     """
     trace, place = current("gpu.shared"), user_place()
+    # 1. Element type and name: of the tensor, else of the assignment in the kernel's text.
     dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
     wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")
     note = "shared by a workgroup"
+    # 2. The layout: solved for, given, or made of a shape and its padding.
     if layout is not None:
         if not isinstance(layout, Solve) or isinstance(tile, AnyLayout) or pad:
             raise KernelError(
@@ -229,6 +231,7 @@ def shared(
         chosen = tile if isinstance(tile, AnyLayout) else _padded(tile, pad)
         if pad and chosen is tile:
             raise KernelError(f"{place}: gpu.shared(..., {tile}, pad={pad}): a layout has its strides already")
+    # 3. The memory: as many elements as the layout reaches.
     low, high = offset_range(chosen)
     if low < 0:
         raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
@@ -251,6 +254,7 @@ def _padded(shape: IntTuple, pad: int) -> Layout:
     if not pad:
         return plain
     modes = list(plain)
+    # The stride of each mode is the padded size of those before it: only the first is padded.
     strides: list[IntTuple] = [modes[0].stride]
     step = modes[0].size + pad
     for mode in modes[1:]:

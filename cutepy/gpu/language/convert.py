@@ -24,7 +24,7 @@ from .functions import select, subgroup_shuffle, subgroup_shuffle_xor
 def convert(
     fragment: Tensor, source: AnyLayout, target: AnyLayout, *, lanes: int = 32, through: str | None = None
 ) -> Tensor:
-    """The registers by which a thread holds its part of `target`, from those of `fragment`, its part of `source`.
+    """The registers of this thread in the layout `target`, from `fragment`, its registers in the layout `source`.
 
     Both map (thread, value) to an element of one tile; where the workgroup has more threads than they name, each group
     of as many has a tile of its own. `lanes`, `through` and the plan are those of `cutepy.convert`. A device whose
@@ -32,6 +32,7 @@ def convert(
 
     Raises KernelError where some threads of the workgroup would not take part or the fragment has another size.
     """
+    # 1. The fragment, and all threads of the workgroup, must fit the layouts.
     trace, place = current("gpu.convert"), user_place()
     plan = planned(source, target, lanes, fragment.dtype.bytes, through)
     values = source.size // plan.threads
@@ -46,11 +47,12 @@ def convert(
             f"{place}: gpu.convert({fragment}, {source}, ...): {plan.threads} threads hold the tile, the workgroup has "
             f"{trace.threads}; launch {plan.threads}" + ("" if plan.trip else ", or a multiple")
         )
+    # 2. By shuffles, or where the plan says so through shared memory.
     held = [fragment[value] for value in range(values)]
-    with trace.for_every_size():  # of at least `plan.lanes` threads, in groups of which all is exchanged
-        found = _through(plan.trip, plan, held, fragment) if plan.trip else _shuffled(plan, held)
-    result = make_tensor(fragment.dtype, (len(found),))
-    for value, entry in enumerate(found):
+    with trace.for_every_size():  # all exchanges stay within groups of `plan.lanes` threads
+        converted = _by_shared_memory(plan.trip, plan, held, fragment) if plan.trip else _shuffled(plan, held)
+    result = make_tensor(fragment.dtype, (len(converted),))
+    for value, entry in enumerate(converted):
         result[value] = entry
     return result
 
@@ -71,20 +73,20 @@ def _shuffled(plan: Conversion, held: list[Any]) -> list[Any]:
     return plan(held, own, select, shuffle)
 
 
-def _through(trip: Trip, plan: Conversion, held: list[Any], fragment: Tensor) -> list[Any]:
+def _by_shared_memory(trip: Trip, plan: Conversion, held: list[Any], fragment: Tensor) -> list[Any]:
     own = thread()
     tile = shared(fragment, trip.found.layout, name="tile")
-    barrier()  # an earlier turn of a loop may still read
+    barrier()  # threads may still read the tile of an earlier iteration
     written = np.array([_at(trip.found.layout, plan.source, own, value) for value in trip.written], object)
     values = np.array([held[value] for value in trip.written], object)
     tile.engine.store(written, values, (own & trip.copies) == 0 if trip.copies else None)
     barrier()
     places = np.array([_at(trip.found.layout, plan.target, own, value) for value in trip.read], object)
     loaded = tile.engine.load(places)
-    found = dict(zip(trip.read, loaded, strict=True))
-    return [found[value] for value in range(len(found))]
+    values_by_number = dict(zip(trip.read, loaded, strict=True))
+    return [values_by_number[value] for value in range(len(values_by_number))]
 
 
-def _at(tile: AnyLayout, part: AnyLayout, own: Expr, value: int) -> Any:
-    """Where a tile has value `value` of the kernel's own thread."""
-    return offset_of(tile, offset_of(part, (own, value)))
+def _at(tile: AnyLayout, layout: AnyLayout, own: Expr, value: int) -> Any:
+    """The offset in a tile of value `value` of this thread, by a layout (thread, value) -> element."""
+    return offset_of(tile, offset_of(layout, (own, value)))

@@ -89,6 +89,7 @@ _COMBINE: dict[str, Callable[..., Expr]] = {
 
 def fold_lanes(lanes: int, lane: Expr, step: Callable[[Expr, Expr], None]) -> None:
     """A tree over the lanes of a row: `step(a, b)` folds what lane b has into lane a; lane 0 has all in the end."""
+    # Each step halves the lanes; the barrier orders it after the step before, and after what filled the memory.
     half = lanes // 2
     while half:
         barrier()
@@ -129,11 +130,11 @@ class ArgFold:
 
     def lift(self, value: Expr) -> Expr:
         """The key of an element."""
-        return ordered(value, self.key, self.greatest)
+        return order_key(value, self.key, self.greatest)
 
     def value(self, key: Expr) -> Expr:
         """The element with that key: what `lift` gives, the other way round."""
-        return of_place(key, self.dtype)
+        return float_of_key(key, self.dtype)
 
     def beats(self, one: Expr, other: Expr) -> Expr:
         """Whether a key is beyond another."""
@@ -149,24 +150,28 @@ class ArgFold:
         return functions.select(won, met[0], kept[0]), functions.select(won, met[1], kept[1])
 
 
-def ordered(value: Expr, dtype: DType, greatest: bool) -> Expr:
-    """A float's place in the order of floats, a whole number: of 0 for either sign, of NaN beyond all that it may be.
+def order_key(value: Expr, dtype: DType, greatest: bool) -> Expr:
+    """An integer key in the order of floats: 0 for 0.0 of either sign, for NaN beyond all others in the direction
+    sought.
 
-    NaN is told by its bits, for a compiler may compare as if there were none; and whole numbers compare at once.
+    NaN is recognised by its bits, for a compiler may compare as if there were none; and whole numbers compare at once.
     """
     if value.dtype.kind != "f":
         return functions.cast(value, dtype)
+    # IEEE 754 is sign and magnitude: the key of a negative float is minus its magnitude.
     signed = cast_bits(functions.cast(value, f32), i32, bits=True)
     magnitude = signed & 0x7FFF_FFFF
-    place = functions.select(signed < 0, -magnitude, magnitude)
-    found: Expr = functions.select(magnitude > 0x7F80_0000, 0x7FFF_FFFF if greatest else -0x7FFF_FFFF, place)
-    return found
+    key = functions.select(signed < 0, -magnitude, magnitude)
+    # 0x7F80_0000 is infinity: greater magnitudes are NaN.
+    result: Expr = functions.select(magnitude > 0x7F80_0000, 0x7FFF_FFFF if greatest else -0x7FFF_FFFF, key)
+    return result
 
 
-def of_place(place: Expr, dtype: DType) -> Expr:
-    """The value of `dtype` with that place in the order: what `ordered` gives, the other way round."""
+def float_of_key(key: Expr, dtype: DType) -> Expr:
+    """The value of `dtype` with that key: the inverse of `order_key`."""
     if dtype.kind != "f":
-        return functions.cast(place, dtype)
-    bits = functions.select(place < 0, -place | -(1 << 31), place)
-    found: Expr = functions.cast(cast_bits(bits, f32, bits=True), dtype)
-    return found
+        return functions.cast(key, dtype)
+    # Back to sign and magnitude: -key with the sign bit set.
+    bits = functions.select(key < 0, -key | -(1 << 31), key)
+    result: Expr = functions.cast(cast_bits(bits, f32, bits=True), dtype)
+    return result

@@ -69,10 +69,10 @@ def of_table(function: Function) -> Callable[..., Any]:
             raise KernelError(f"{where}gpu.{function.in_kernels} takes {takes}")
         if traced:
             return _each(one, *values)
-        found = function.numpy(*[np.asarray(v) for v in values])
+        result = function.numpy(*[np.asarray(v) for v in values])
         if isinstance(function, Word) and function.lanes > 1:
-            return tuple(found)
-        return found.item() if _plain(values) else found
+            return tuple(result)
+        return result.item() if _plain(values) else result
 
     apply.__name__ = apply.__qualname__ = function.in_kernels
     apply.__doc__ = function.law + f" On a device `{function.ir}`: {function.accuracy}." * bool(function.ir)
@@ -80,9 +80,9 @@ def of_table(function: Function) -> Callable[..., Any]:
 
 
 def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
-    """The values that a word holds."""
-    found = call(function.ir, as_expr(value))
-    return tuple([component(found, lane) for lane in range(function.lanes)])
+    """The values that are packed in a word of 32 bits."""
+    vector = call(function.ir, as_expr(value))
+    return tuple([component(vector, lane) for lane in range(function.lanes)])
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
@@ -99,15 +99,15 @@ def __getattr__(name: str) -> Any:
 def select(condition: Any, then: Any, other: Any) -> Any:
     """`then` where the condition holds, else `other`; both are computed."""
     if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
-        found = np.where(condition, then, other)
-        return found.item() if _plain((condition, then, other)) else found
+        chosen = np.where(condition, then, other)
+        return chosen.item() if _plain((condition, then, other)) else chosen
     return _each(_choose, condition, then, other)
 
 
 def _choose(condition: object, then: object, other: object) -> Expr | Complex:
     if isinstance(then, COMPLEX) or isinstance(other, COMPLEX):
         sides = as_complex(then), as_complex(other)
-        return Complex(*[_choose(condition, *[getattr(side, part) for side in sides]) for part in ("real", "imag")])
+        return Complex(*[_choose(condition, *[getattr(side, one) for side in sides]) for one in ("real", "imag")])
     test = as_expr(condition, bool_)
     if test.dtype is not bool_:
         raise KernelError(
@@ -171,8 +171,8 @@ def constant(value: Number, dtype: object) -> Expr:
 def _ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """NumPy's functions of kernel values: by their law, as the table of functions has it; others are refused."""
     name = ufunc.__name__ if method == "__call__" and not options else ""
-    found = _each(_by_law(NAMED[name]), *_literals(inputs)) if name in NAMED else NotImplemented
-    return _refused(ufunc.__name__) if found is NotImplemented else found
+    own = _each(_by_law(NAMED[name]), *_literals(inputs)) if name in NAMED else NotImplemented
+    return _refused(ufunc.__name__) if own is NotImplemented else own
 
 
 def _literals(values: tuple[Any, ...]) -> list[Any]:
@@ -263,8 +263,8 @@ _ballot = _subgroup("subgroup_ballot", "")
 
 def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
     """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32."""
-    words = _ballot(condition)
-    first, second, third, fourth = (component(words, i) for i in range(4))
+    ballot = _ballot(condition)
+    first, second, third, fourth = (component(ballot, i) for i in range(4))
     return first, second, third, fourth
 
 

@@ -35,17 +35,17 @@ def print(*parts: object, when: Scalars = True) -> None:
     trace = current("gpu.print")
     shown: list[str | int] = []
     values: list[Expr] = []
-    for part in parts:
-        elements = _elements(part) if isinstance(part, Tensor) else [part]
-        found = [settled(value) for value in elements if isinstance(value, Expr)]
-        if isinstance(part, Tensor) and len(found) == len(elements):
-            shown.append(len(found))
-            values += found
-        elif found and not isinstance(part, Tensor):
+    for item in parts:
+        elements = _elements(item) if isinstance(item, Tensor) else [item]
+        traced = [settled(value) for value in elements if isinstance(value, Expr)]
+        if isinstance(item, Tensor) and len(traced) == len(elements):
+            shown.append(len(traced))
+            values += traced
+        elif traced and not isinstance(item, Tensor):
             shown.append(0)
-            values += found
+            values += traced
         else:
-            shown.append(str(part))
+            shown.append(str(item))
     stmt: Stmt = Print(tuple(shown), tuple(simplify(value) for value in values))
     if isinstance(when, Expr):
         if when.dtype is not bool_:

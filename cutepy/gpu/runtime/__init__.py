@@ -1,4 +1,4 @@
-"""Devices: the only part of cutepy that imports wgpu or Dawn, and it does so at the first call that needs a device.
+"""Devices: the only room of cutepy that imports wgpu or Dawn, and it does so at the first call that needs a device.
 
 `adapters()` lists what there is, `open_device()` and `default_device()` open one, and a `Device` uploads arrays,
 launches programs and reads results back. `Program` is what it runs: plain data, without a trace of how it was made.

@@ -94,9 +94,9 @@ def _up_to(last: str | None) -> Iterator[Adapter]:
     """The adapters runtime by runtime, those after the `last` one left alone: to load a runtime takes time."""
     count = 0
     for runtime in RUNTIMES.values():
-        found = _of(runtime, count) if runtime.name == "wgpu" or not missing_runtimes() else []
-        yield from found
-        count += len(found)
+        adapters_of = _of(runtime, count) if runtime.name == "wgpu" or not missing_runtimes() else []
+        yield from adapters_of
+        count += len(adapters_of)
         if runtime.name == last:
             return
 
@@ -119,10 +119,12 @@ def choose_adapter(
     Raises DeviceError, listing what there is, where nothing matches, there is no adapter at all, or the runtime is not
     installed.
     """
+    # 1. An adapter is itself.
     if isinstance(wanted, Adapter):
         if runtime not in (None, wanted.runtime):
             raise DeviceError(f"{wanted.summary} is not of the runtime {runtime!r}; give one of the two")
         return wanted
+    # 2. What the environment says counts only where the call says nothing, and never against a feature that is needed.
     source = ""
     if wanted is not None or not needs:
         runtime = runtime or os.environ.get("CUTEPY_RUNTIME") or None
@@ -131,19 +133,22 @@ def choose_adapter(
             wanted, source = os.environ[variable], f" (from {variable})"
     version = runtime_named(runtime).version if runtime else ""  # this raises where it is not installed
     runtime = runtime or ("wgpu" if wanted is None and not needs else None)
+    # 3. The first that fits, runtime by runtime: later runtimes are not loaded where an earlier one has it.
     number = int(wanted) if wanted is not None and str(wanted).isdecimal() else None
-    found = []
+    candidates = []
     for adapter in _up_to(runtime):
         if runtime in (None, adapter.runtime):
-            found.append(adapter)
+            candidates.append(adapter)
+            # Unasked, OpenGL is never chosen.
             usual = adapter.backend != "OpenGL" and adapter.features.issuperset(needs)
             named = number is None and str(wanted).casefold() in adapter.summary.casefold()
             if usual if wanted is None else named or adapter.index == number:
                 return adapter
-    listed = ", ".join(f"{a.index}: {a.summary}" for a in found)
+    # 4. None fits: say what there is, and what to install.
+    listed = ", ".join(f"{a.index}: {a.summary}" for a in candidates)
     if needs and wanted is None:
         refusal = f"no adapter has the feature {', '.join(map(repr, needs))}"
-    elif not found:
+    elif not candidates:
         raise DeviceError(f"no GPU adapter found{f' through {version}' * (runtime == 'dawn')}: {INSTALL}")
     elif wanted is None:
         raise DeviceError(
@@ -159,9 +164,9 @@ def _of(runtime: Runtime, first: int) -> list[Adapter]:
     """The adapters of a runtime, best first, numbered from `first` on."""
     with Uninterrupted(), quiet_loader():
         handles = runtime.adapters()
-    found = [_describe(runtime, handle) for handle in handles]
-    found.sort(key=lambda adapter: (_KINDS.index(adapter.kind), adapter.backend == "OpenGL"))
-    return [replace(adapter, index=index) for index, adapter in enumerate(found, first)]
+    described = [_describe(runtime, handle) for handle in handles]
+    described.sort(key=lambda adapter: (_KINDS.index(adapter.kind), adapter.backend == "OpenGL"))
+    return [replace(adapter, index=index) for index, adapter in enumerate(described, first)]
 
 
 def _describe(runtime: Runtime, handle: wgpu.GPUAdapter) -> Adapter:

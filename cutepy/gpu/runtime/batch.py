@@ -1,7 +1,7 @@
 """Batches: launches gather in one compute pass and are submitted together; so many submissions are under way, not more.
 
 A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
-somebody reads or waits, or within a millisecond of its first launch (`Flusher`), so that work never waits for the host.
+a caller reads or waits, or within a millisecond of its first launch (`Flusher`), so that work never waits for the host.
 A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes. A `Tape` keeps
 what was launched, to be launched again.
 """
@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 
 LAUNCHES = 32
 """Launches of one submission, which costs the host as much as 20 of them; more would keep the device waiting."""
+#: Submissions under way at most: a further one waits for the oldest.
 IN_FLIGHT = 4
+#: Seconds between two looks of the flusher.
 DELAY = 5e-4
 IDLE = 40  # looks without work before the flusher sleeps
+#: Bytes of a device's uniform buffer: all parameters of a batch; WebGPU guarantees bindings of 64 KiB.
 PARAMS_BYTES = 65536
+#: Bytes that wait in wgpu's staging memory before an empty submission frees them.
 WRITTEN = 16 * 1024 * 1024
 PASSES = 2048  # WebGPU allows 4096 queries in a set
 
@@ -82,6 +86,7 @@ class Batch:
         last: tuple[object, object, int] = None, None, -1
         for at, (bound, slot, grid) in enumerate(self.launches):
             pipeline, group = bound.pipeline, bound.group
+            # State that equals the launch before it is not set again.
             if pipeline is not last[0]:
                 lib.wgpuComputePassEncoderSetPipeline(here, pipeline.handle._internal)
             if group is not last[1]:
@@ -164,12 +169,15 @@ class Flusher:
                 device = self._device()
                 if device is None:
                     return
+                # Set before `pending` is read: a launch that comes after this last look sees the flag and wakes the
+                # thread.
                 self._asleep = idle == IDLE - 1  # said before the look: what comes after the last look wakes it
                 batch = device.pending
                 busy = batch is not None or device.untidy
                 idle = 0 if busy else idle + 1
                 if busy:
                     self._asleep = False
+                    # A batch that was seen at the last look too is at least `DELAY` old.
                     if batch is seen or device.untidy:
                         device.flush_quietly(batch if batch is seen else None)
                 seen = batch

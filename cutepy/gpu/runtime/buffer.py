@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from .device import Device
 
 CHUNK = 16 * 1024 * 1024  # measured: twice as fast as 64 MiB on a software device, and less memory
+#: Bytes of the smallest staging buffer.
 _SMALLEST = 64 * 1024
-IDLE_STAGING = 2  # buffers that are kept between reads: two threads that read in turn make none
+IDLE_STAGING = 2  # buffers kept between reads: enough for two threads that read alternately
 ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last one may read past the data
 
 Array = npt.NDArray[np.generic]
@@ -35,8 +36,8 @@ _uids = itertools.count(1)
 class DeviceBuffer:
     """Memory on one device; made by `Device.allocate` and `Device.upload`, freed with its last reference or by `free`.
 
-    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one, where nobody
-    holds it any more, leaves its memory, and its number, to the next of its size.
+    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one, after its
+    last reference, leaves its memory, and its number, to the next of its size.
     """
 
     __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "pooled", "uid")
@@ -122,7 +123,7 @@ Kept = tuple[int, "wgpu.GPUBuffer"]
 
 
 class Pool:
-    """Memory of results that nobody holds any more, kept for the next result of its size.
+    """Memory of results without a reference, kept for the next result of its size.
 
     `take(n)` gives the buffer of n bytes with the least number, as it was left, or None; at most `most` bytes are kept,
     those of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that
@@ -155,6 +156,7 @@ class Pool:
         self._kept.move_to_end(nbytes)
         self.bytes += nbytes
         gone = []
+        # Least recently used sizes go first.
         while self.bytes > self.most:
             size, same = next(iter(self._kept.items()))
             if same:
@@ -217,6 +219,7 @@ class Staging:
 
     def write(self, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
         """Copy at most `CHUNK` bytes into a buffer, the last of them padded to a multiple of 4."""
+        # WebGPU writes multiples of 4 bytes: the last word is padded.
         whole = data.size // 4 * 4
         if whole:
             self._gpu.queue.write_buffer(target, offset, data[:whole])

@@ -68,6 +68,7 @@ def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None
     buffers: list[DeviceBuffer] = []
     given: list[float] = []
     for value in args:
+        # Exact types: a subclass may hold state that its equality does not compare.
         kind = type(value)
         if kind is Tensor:
             tensor = cast(Tensor, value)
@@ -75,6 +76,8 @@ def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None
             if type(engine) is not DeviceEngine or tensor.guard is not None:
                 return None
             buffer = engine.buffer
+            # Buffers enter the key by their order of first use, so other buffers make the same key, and equal ones stay
+            # equal.
             slot = buffers.index(buffer) if buffer in buffers else len(buffers)
             if slot == len(buffers):
                 buffers.append(buffer)
@@ -86,13 +89,14 @@ def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None
             key.append((kind, pack("d", value)))
         elif kind in _STATIC:
             key.append((kind, value))
-        elif kind is tuple and all(type(part) is int for part in cast(tuple[object, ...], value)):
+        elif kind is tuple and all(type(item) is int for item in cast(tuple[object, ...], value)):
             key.append((kind, value))
         else:
             return None
     if not buffers:
         return None
     device = buffers[0].device
+    # A recording belongs to one device.
     if any(buffer.device is not device for buffer in buffers):
         return None
     return CallKey((device.uid, *key), device, buffers, given)
@@ -124,22 +128,22 @@ class Recorded:
         """The call over these buffers and numbers."""
         buffers = call.buffers
         call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers)
-        found = self.result
-        if found.argument is not None:
-            return args[found.argument]
-        if found.dtype is None or found.layout is None:
+        result = self.result
+        if result.argument is not None:
+            return args[result.argument]
+        if result.dtype is None or result.layout is None:
             return None
-        return Tensor(DeviceEngine(buffers[found.buffer], found.dtype, found.length), found.layout, found.offset)
+        return Tensor(DeviceEngine(buffers[result.buffer], result.dtype, result.length), result.layout, result.offset)
 
     def _with(self, numbers: list[float]) -> list[Played]:
         """The launches with these numbers in their places."""
-        found: list[Played] = []
+        launches: list[Played] = []
         for (program, bound, params), varying in zip(self.launches, self.varying, strict=True):
             values = list(params)
-            for place, which in varying:
-                values[place] = single(numbers[which])
-            found.append((program, bound, values))
-        return found
+            for number, which in varying:
+                values[number] = single(numbers[which])
+            launches.append((program, bound, values))
+        return launches
 
 
 def single(number: float) -> float:
@@ -159,24 +163,26 @@ def recorded(
 ) -> Recorded | None:
     """The launches on a tape, with what varies: parameters by these `names` are the call's numbers, in order."""
     buffers = [*call.buffers, *tape.made]
-    places = {id(buffer): place for place, buffer in enumerate(buffers)}
+    places = {id(buffer): number for number, buffer in enumerate(buffers)}
+    # The call did something else on the device, such as a read: it is not recorded.
     if not tape.whole:
         return None
     launches, varying = [], []
     for program, operands, params in tape.launches:
+        # A buffer from elsewhere, which the key does not cover.
         if any(id(operand) not in places for operand in operands):
             return None
         varying.append(tuple((i, names.index(p.name)) for i, p in enumerate(program.params) if p.name in names))
         launches.append((program, tuple(places[id(operand)] for operand in operands), params))
-    left = _left(result, args, places)
-    return None if left is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), left)
+    kept = _result_of(result, args, places)
+    return None if kept is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), kept)
 
 
-def _left(result: object, args: tuple[object, ...], places: dict[int, int]) -> Result | None:
+def _result_of(result: object, args: tuple[object, ...], places: dict[int, int]) -> Result | None:
     """Where the result is, among the arguments or in one of the buffers; None where it is elsewhere."""
     if not isinstance(result, Tensor):
         return Result() if result is None else None
-    argument = next((place for place, value in enumerate(args) if value is result), None)
+    argument = next((number for number, value in enumerate(args) if value is result), None)
     if argument is not None:
         return Result(argument)
     engine = result.engine
@@ -189,7 +195,7 @@ class CallCache:
     """The recorded calls of one operation, at most 256; `cached_launches` makes one for a function."""
 
     def __init__(self) -> None:
-        self.known: dict[Hashable, Recorded] = {}
+        self.recorded: dict[Hashable, Recorded] = {}
         _CACHES.add(self)
 
     def call(
@@ -208,24 +214,26 @@ class CallCache:
         call = key_of(args, numbers=parameters is not None)
         if call is None:
             return uncached()
+        # The recorded launches of an equal call, else a first call under a tape.
         whole = call.key, key()
-        known = self.known.get(whole)
-        if known is not None:
-            return cast(R, known.run(call, args))
+        entry = self.recorded.get(whole)
+        if entry is not None:
+            return cast(R, entry.run(call, args))
         with taped(call.device) as tape:
             result = uncached()
         made = recorded(tape, call, args, result, parameters() if parameters is not None else ())
         if made is not None:
-            if len(self.known) >= KEPT:
-                self.known.clear()
-            self.known[whole] = made
+            # A full cache is emptied: keys that vary without end would fill any cache.
+            if len(self.recorded) >= KEPT:
+                self.recorded.clear()
+            self.recorded[whole] = made
         return result
 
     @staticmethod
     def clear_all() -> None:
         """Drop the recorded calls of every operation: what an operation would launch may be another thing now."""
         for cache in _CACHES:
-            cache.known.clear()
+            cache.recorded.clear()
 
 
 _CACHES: WeakSet[CallCache] = WeakSet()

@@ -75,9 +75,9 @@ class Dawn(Asynchronous):
             return list(backend.gpu.enumerate_adapters_sync())
 
     def matrices(self, handle: Handle) -> tuple[tuple[MatrixShape, ...], str]:
-        found = extras.get_adapter_properties(handle).get("subgroup_matrix_configs") or ()
+        shapes = extras.get_adapter_properties(handle).get("subgroup_matrix_configs") or ()
         shapes = tuple(
-            MatrixShape(c["component_type"], c["result_component_type"], c["m"], c["n"], c["k"]) for c in found
+            MatrixShape(c["component_type"], c["result_component_type"], c["m"], c["n"], c["k"]) for c in shapes
         )
         return shapes, "" if shapes else self._refused or "its driver gives none"
 
@@ -130,8 +130,8 @@ class Dawn(Asynchronous):
 
 def _set_toggles() -> str:
     """Give Dawn the toggles of this process; what of it failed, and the way out."""
-    known = extras.all_toggles()
-    there = [name for name in TOGGLES if name in known]
+    toggles = extras.all_toggles()
+    there = [name for name in TOGGLES if name in toggles]
     try:
         extras.set_instance_extras(enable_toggles=there)
     except RuntimeError as error:
@@ -139,7 +139,7 @@ def _set_toggles() -> str:
             f"wgpudawn was used before cutepy, without the toggles {', '.join(TOGGLES)} ({error}); open cutepy's "
             "device before anything else asks wgpudawn for an adapter"
         )
-    missing = [name for name in TOGGLES if name not in known]
+    missing = [name for name in TOGGLES if name not in toggles]
     return f"this Dawn has no toggle {', '.join(missing)}; install wgpudawn 0.32.0.4" if missing else ""
 
 

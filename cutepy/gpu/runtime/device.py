@@ -41,7 +41,7 @@ from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
 POOLED = 1 << 28
-"""Bytes of results that nobody holds any more which a device keeps for the next ones."""
+"""Bytes that a device keeps for further results: of results without a reference."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
 PLAYED = 64
@@ -84,7 +84,7 @@ class Device:
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
         self._lock = self.runtime.lock()
         self._dead = ""
-        self._failed: dict[int, str] = {}  # by the number of a buffer: what a launch over it failed with
+        self._failed: dict[int, str] = {}  # number of a buffer -> what a launch over it failed with
         self._pipelines: OrderedDict[tuple[object, ...], Pipeline] = OrderedDict()
         self._compiled: set[int] = set()  # the hashes of what was compiled
         self._recompiled = 0
@@ -184,6 +184,7 @@ class Device:
 
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
+        # Memory of the pool comes with its number, for which bind groups exist.
         uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
         buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
         self._held[buffer.uid] = padded(nbytes), handle
@@ -258,19 +259,19 @@ class Device:
         """Fill `out` from byte `offset` on, by chunks: launches of other threads may come between two of them."""
         doing = f"read {out.size} bytes"
         for start in range(0, max(1, out.size), CHUNK):
-            part = out[start : start + CHUNK]
+            chunk = out[start : start + CHUNK]
             with Exclusive(self, doing):
                 self._own(buffer)
                 self._flush()
                 self._raise_failure(buffer)
-                if not part.size:
+                if not chunk.size:
                     return
-                fetch = self._staging.fetch(self._in_flight, buffer.handle, offset + start, part.size)
-            self._await(fetch.completion, doing, partial(self._staging.take, fetch, part))
+                fetch = self._staging.fetch(self._in_flight, buffer.handle, offset + start, chunk.size)
+            self._await(fetch.completion, doing, partial(self._staging.take, fetch, chunk))
 
     def _await(self, completion: Completion | None, doing: str, then: Callable[[], None] = lambda: None) -> None:
-        """Poll until a completion is over, then do what follows, in the same turn. Raises DeviceError where the device
-        is lost or closed meanwhile.
+        """Poll until a completion is over, then call `then`, before another thread has the device. Raises DeviceError
+        where the device is lost or closed meanwhile.
         """
         begin = time.perf_counter()
         while completion is not None:
@@ -333,7 +334,7 @@ class Device:
 
     def replay(self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer]) -> None:
         """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
-        `launch` do, in one turn. A launch has its program, the places of its operands among `buffers`, its parameters.
+        `launch` do, under one lock. A launch has its program, the numbers of its operands in `buffers`, its parameters.
         """
         if self.pending is not None and self.pending.full:
             self._throttle()
@@ -342,7 +343,7 @@ class Device:
             fresh = [self._new(nbytes, "", True) for nbytes in made]
             buffers.extend(fresh)
             for program, places, params in launches:
-                self._record(program, [buffers[place] for place in places], params, program.grid)
+                self._record(program, [buffers[number] for number in places], params, program.grid)
             return fresh
 
         self._with_memory(play, "a call made again")
@@ -350,7 +351,7 @@ class Device:
             for buffer in buffers[len(buffers) - len(made) :]:
                 tell(self, buffer)
             for program, places, params in launches:
-                tell(self, (program, tuple([buffers[place] for place in places]), tuple(params)))
+                tell(self, (program, tuple([buffers[number] for number in places]), tuple(params)))
 
     def play(self, launches: Sequence[BoundLaunch], buffers: Sequence[DeviceBuffer]) -> None:
         """Launches that are bound already, in batches of their own; `buffers` are those that others may free.
@@ -573,6 +574,7 @@ class Device:
             self._forgotten.clear()
         while self._forgotten:
             uid, nbytes = self._forgotten.popleft()
+            # To the pool, or to the driver, with the bind groups over it.
             size, handle = self._held.pop(uid)
             self._bytes -= size
             if nbytes is None or self._dead:
@@ -582,6 +584,7 @@ class Device:
                 self._let_go(self._pool.give(nbytes, (uid, handle)))
             del handle
         self._hasty = False
+        # Some runtimes free with the next submission: an empty one, before too much waits.
         if self._freed > FREED and self.runtime.frees_late and not self._dead:
             self._freed = 0
             self._flush()
@@ -597,6 +600,7 @@ class Device:
         pipeline = self._pipelines.get(key)
         if pipeline is None:
             pipeline = self._pipelines[key] = build_pipeline(self, program)
+            # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
             digest = hash(key)
             self._recompiled += digest in self._compiled
             self._compiled.add(digest)
@@ -637,11 +641,11 @@ class Device:
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
         tell(self, None)
         for start in range(0, max(1, data.size), CHUNK):
-            part = data[start : start + CHUNK]
+            chunk = data[start : start + CHUNK]
             with Exclusive(self, f"write {data.size} bytes"):
                 self._own(buffer)
                 self._flush()
-                self._staging.write(self._in_flight, buffer.handle, offset + start, part)
+                self._staging.write(self._in_flight, buffer.handle, offset + start, chunk)
                 limit = self._in_flight.limit()
             if limit is not None:
                 self._await(limit, "write")
@@ -725,7 +729,7 @@ class Exclusive:
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Let the lock go, turn an error of the runtime into DeviceError, and let the signals that came be handled."""
+        """Let the lock go, turn an error of the runtime into DeviceError, and let pending signals be handled."""
         device = self.device
         try:
             if isinstance(error, Exception) and not isinstance(error, CutepyError):
@@ -737,7 +741,7 @@ class Exclusive:
 
 
 class _Ending:
-    """A block in which a device is destroyed by somebody else: it is lost, and no call is under way."""
+    """A block in which other code destroys the device: it is lost, and no call is under way."""
 
     def __init__(self, device: Device | None) -> None:
         self.device, self.signals = device, Uninterrupted()

@@ -14,10 +14,10 @@ from ...errors import DeviceError
 from .adapters import Adapter
 from .program import Program
 
-LLVMPIPE_TURNS = 65_536
-"""Mesa's gallivm counts the turns of all loops of an invocation, inner ones and the test that ends each included, down
-from LP_MAX_TGSI_LOOP_ITERATIONS = 65,535. When none is left every loop ends with the turn that it is in; the last loop
-of all may do without its test."""
+LLVMPIPE_ITERATIONS = 65_536
+"""Iterations of all loops of an invocation. Mesa's gallivm counts them, inner loops and the test that ends each
+included, down from LP_MAX_TGSI_LOOP_ITERATIONS = 65,535. At 0 every loop ends after its current iteration; the last
+loop may do without its test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +31,20 @@ class Fault:
     way_out: str
 
 
-def _too_many_turns(program: Program, params: Sequence[float]) -> tuple[str, bool]:
+def _too_many_iterations(program: Program, params: Sequence[float]) -> tuple[str, bool]:
     most = sum(loop.most(params) for loop in program.loops)
-    if most <= LLVMPIPE_TURNS:
+    if most <= LLVMPIPE_ITERATIONS:
         return "", False
     least = sum(loop.least(params) for loop in program.loops)
-    certain = least > LLVMPIPE_TURNS
-    return f"its loops take {least if certain else most} turns, and end after {LLVMPIPE_TURNS} together", certain
+    certain = least > LLVMPIPE_ITERATIONS
+    return f"its loops take {least if certain else most} turns, and end after {LLVMPIPE_ITERATIONS} together", certain
 
 
 FAULTS = (
     Fault(
         "loops end early",
         lambda adapter: "llvmpipe" in adapter.name,
-        _too_many_turns,
+        _too_many_iterations,
         "share the turns out over more threads or launches, or run it on another driver or in the interpreter",
     ),
 )

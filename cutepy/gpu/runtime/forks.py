@@ -41,12 +41,12 @@ def in_time(work: Callable[[], T], what: str) -> T:
     """What `work` gives. In a forked child it runs in a thread: raises DeviceError where it does not come back."""
     if not _forked:
         return work()
-    found: list[T] = []
+    answer: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            answer.append(work())
         except BaseException as error:
             failed.append(error)
 
@@ -55,12 +55,12 @@ def in_time(work: Callable[[], T], what: str) -> T:
     thread.join(SECONDS)
     if failed:
         raise failed[0]
-    if not found:
+    if not answer:
         raise DeviceError(
             f"{what} does not answer in a process that was forked from one that used it; start processes by "
             'multiprocessing.set_start_method("spawn"), or fork before the first device is opened'
         )
-    return found[0]
+    return answer[0]
 
 
 _ONES = """@group(0) @binding(0) var<storage, read_write> ones: array<u32>;

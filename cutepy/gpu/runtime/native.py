@@ -64,17 +64,17 @@ def read_types_alone(ffi: Any) -> None:
     that took 0.8 s. Names that a text does not hold have no say in what it means.
     """
     parser = getattr(ffi, "_parser", None)
-    read, known = getattr(parser, "parse_type_and_quals", None), getattr(parser, "_declarations", None)
-    if parser is None or read is None or not isinstance(known, dict):
+    read, declarations = getattr(parser, "parse_type_and_quals", None), getattr(parser, "_declarations", None)
+    if parser is None or read is None or not isinstance(declarations, dict):
         return
 
     def alone(text: str) -> object:
-        parser._declarations = {name: known[name] for name in known if name.rpartition(" ")[2] in text}
+        parser._declarations = {name: declarations[name] for name in declarations if name.rpartition(" ")[2] in text}
         try:
             return read(text)
         finally:
-            known.update(parser._declarations)
-            parser._declarations = known
+            declarations.update(parser._declarations)
+            parser._declarations = declarations
 
     parser.parse_type_and_quals = alone
 
@@ -131,13 +131,13 @@ class Asynchronous(ABC):
     def unmap(self, buffer: wgpu.GPUBuffer) -> None:
         self.api.libf.wgpuBufferUnmap(buffer._internal)
 
-    def on_destroy(self, gpu: wgpu.GPUDevice, turn: Callable[[], AbstractContextManager[object]]) -> None:
-        """Let whatever destroys this device, on any thread, do so inside `turn`. wgpu-native ends the process where a
-        device is destroyed between the check of a command buffer and its submission, and Dawn's calls race with it.
-        """
+    def on_destroy(self, gpu: wgpu.GPUDevice, exclusive: Callable[[], AbstractContextManager[object]]) -> None:
+        """Let whatever destroys this device, on any thread, do so inside `exclusive`. wgpu-native ends the process
+        where a device is destroyed between the check of a command buffer and its submission, and Dawn's calls race
+        with it."""
         number = int(self.api.ffi.cast("uintptr_t", gpu._internal))
         _order_destruction(self.api)
-        _TURNS[number] = turn
+        _TURNS[number] = exclusive
         weakref.finalize(gpu, _TURNS.pop, number, None)
 
 
@@ -150,8 +150,8 @@ def _order_destruction(api: Any) -> None:
     destroy = api.lib.wgpuDeviceDestroy
 
     def in_turn(handle: object) -> None:
-        turn = _TURNS.get(int(api.ffi.cast("uintptr_t", handle)), nullcontext)
-        with turn():
+        exclusive = _TURNS.get(int(api.ffi.cast("uintptr_t", handle)), nullcontext)
+        with exclusive():
             destroy(handle)
 
     api.libf.wgpuDeviceDestroy = in_turn

@@ -96,9 +96,9 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
 
 def _refusal(runtime: str, program: Program, message: str) -> str:
     """What to say of a program that does not compile: its line, and whose fault it is where it came of a kernel."""
-    found = re.search(r":(\d+):\d+", message)
+    position = re.search(r":(\d+):\d+", message)
     lines = program.wgsl.splitlines()
-    line = f"\n  {lines[int(found[1]) - 1].strip()}" if found and int(found[1]) <= len(lines) else ""
+    line = f"\n  {lines[int(position[1]) - 1].strip()}" if position and int(position[1]) <= len(lines) else ""
     return (
         f"{runtime} refuses the program: {message.strip()}{line}\n"
         "of a @gpu.kernel this is a fault of cutepy, whose compiler printed it: please report it with the kernel"
@@ -145,10 +145,10 @@ class BindGroups:
         bound twice where the kernel writes it.
         """
         key = program, tuple([operand.uid for operand in operands])
-        found = self._groups.get(key)
-        if found is not None:
+        bound = self._groups.get(key)
+        if bound is not None:
             self._groups.move_to_end(key)
-            return found
+            return bound
         pipeline = device.pipeline(program)
         check_operands(device, program, operands)
         entries = [
@@ -156,12 +156,12 @@ class BindGroups:
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
-        found = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
+        bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:
             self._drop(next(iter(self._groups)))
-        return found
+        return bound
 
     def forget(self, uid: int) -> None:
         """Drop the groups that hold this buffer, so that its memory can go."""

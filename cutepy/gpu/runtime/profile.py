@@ -69,17 +69,17 @@ def profile(device: Device | None = None) -> Iterator[Profile]:
     Launches of other threads count too. Raises DeviceError where the device has no timestamps, or for more than 2,048
     launches.
     """
-    target, found = device if device is not None else default_device(), Profile()
+    target, result = device if device is not None else default_device(), Profile()
     begin = time.perf_counter()
     with target.profiled() as (watch, launches):
-        yield found
-        found.host_seconds = time.perf_counter() - begin
+        yield result
+        result.host_seconds = time.perf_counter() - begin
     totals: dict[str, KernelTime] = {}
     for (name, nbytes), seconds in zip(launches, watch.each, strict=True):
         so_far = totals.get(name, KernelTime(name, 0, 0.0, 0))
         totals[name] = KernelTime(name, so_far.launches + 1, so_far.seconds + seconds, so_far.bound_bytes + nbytes)
-    found.kernels = tuple(sorted(totals.values(), key=lambda kernel: -kernel.seconds))
-    found.seconds = watch.seconds
+    result.kernels = tuple(sorted(totals.values(), key=lambda kernel: -kernel.seconds))
+    result.seconds = watch.seconds
 
 
 __all__ = ["KernelTime", "Profile", "profile"]

@@ -214,14 +214,14 @@ class Program:
         >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1)).excesses(Limits())
         ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256']
         """
-        found = [
+        excesses = [
             f"feature {name!r}, the device lacks it (gpu.open_device(needs=[{name!r}]) looks for one that has it)"
             for name in self.needs
             if name not in features
         ]
-        return found + limits.exceeded(self.workgroup_size, self.shared_bytes, len(self.bindings), len(self.params))
+        return excesses + limits.exceeded(self.workgroup_size, self.shared_bytes, len(self.bindings), len(self.params))
 
     def check(self, limits: Limits, features: frozenset[str], device: str) -> None:
         """Raise DeviceError, naming every number, where `device` with these limits and features cannot run this."""
-        if found := self.excesses(limits, features):
-            raise DeviceError(f"{self.entry} asks for more than {device} has: {'; '.join(found)}")
+        if excesses := self.excesses(limits, features):
+            raise DeviceError(f"{self.entry} asks for more than {device} has: {'; '.join(excesses)}")

@@ -99,7 +99,7 @@ class Recording:
         """Each launch with its pipeline and the bind group of these buffers."""
         with Exclusive(self.device, "record"):
             return [
-                self.device.bound_launch(program, [buffers[place] for place in places], params)
+                self.device.bound_launch(program, [buffers[number] for number in places], params)
                 for program, places, params in self.programs
             ]
 
