@@ -44,7 +44,7 @@ FAULTS = [
     (SIMPLIFY, "-((low.constant - number) // g)", "(number - low.constant) // g", VALUES),
     (SIMPLIFY, "Congruent({}, lo // c * c), -1)", "Congruent({}, lo // c), -1)", VALUES),
     # Proofs.
-    (GPU, "return vectors or floats or not is_told(value)", "return vectors or not is_told(value)", PROOFS),
+    (GPU, "return vectors or floats or not is_pure(value)", "return vectors or not is_pure(value)", PROOFS),
     (GPU, '"<": (below.moved(1),),', '"<": (below.moved(2),),', PROOFS),
     (GPU, '"<": ((a, min(b, d - 1)), (max(c, a + 1), d)),', '"<": ((a, min(b, c - 1)), (max(c, a + 1), d)),', PROOFS),
     (GPU, "limits=(*facts.limits, form.negative().moved(window[0]))", "limits=(*facts.limits, form.negative().moved(window[0] + 1))", PROOFS),
@@ -54,7 +54,7 @@ FAULTS = [
     (GPU, "            return value.buffer not in self.readable", "            return False", PROOFS),
     (GPU, "ir.select(test, other[c], here[c])", "here[c]", PROOFS),
     (GPU, "            put[leaf] = replace(leaf)", "            pass", PROOFS),
-    (GPU, "return True  # nothing was looked at", "return False  # nothing was looked at", PROOFS),
+    (GPU, "return True  # an empty grid was not verified", "return False  # an empty grid was not verified", PROOFS),
     (GPU, "        if unsure:\n            self.memory = before", "", f"{VERDICTS}::test_workgroup_memory_must_be_written_first"),
     (GPU, "if _window(family, [m.index for m in family]) < base:", "if True:", PROOFS),
     (GPU, "found = lcm(found, int(by))", "found = int(by)", PROOFS),

@@ -28,20 +28,20 @@ from .verdict import Claim, Status, Use, Verdict, Verification, Witness
 def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ()) -> Verdict:
     """Workgroup size and memory, grid, bindings and parameters; `aliases` names bindings that share memory."""
     shared = kernel.shared_bytes
-    found = [f"{names} share memory that the kernel writes" for names in aliases]
-    found += limits.exceeded(kernel.workgroup, shared, len(kernel.buffers), len(kernel.params))
-    found += [
+    exceeded = [f"{names} share memory that the kernel writes" for names in aliases]
+    exceeded += limits.exceeded(kernel.workgroup, shared, len(kernel.buffers), len(kernel.params))
+    exceeded += [
         f"{count} workgroups along {axis}, the device has {limits.workgroups}"
         for axis, count in zip("xyz", kernel.grid, strict=True)
         if count > limits.workgroups
     ]
-    found += [
+    exceeded += [
         f"{b.name} has {nbytes} bytes, the device binds {limits.binding_bytes}"
         for b in kernel.buffers
         if (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
     ]
-    if found:
-        return Verdict(Claim.WITHIN_LIMITS, Status.REFUTED, "; ".join(found))
+    if exceeded:
+        return Verdict(Claim.WITHIN_LIMITS, Status.REFUTED, "; ".join(exceeded))
     return Verdict(Claim.WITHIN_LIMITS, Status.PROVEN, f"{kernel.threads} threads, {shared} bytes of workgroup memory")
 
 
@@ -79,12 +79,14 @@ def needs_checks(kernel: Kernel) -> bool:
     """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
     lowering."""
     if 0 in kernel.grid:
-        return True  # nothing was looked at, and a launch may bring another grid
+        return True  # an empty grid was not verified, and a launch may bring another one
     with new_arena():
         ready = lower(kernel)
         forms = [ready]
         if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
+        # The unlowered form too where lowering widened an array beyond its length: only there the padding is out of
+        # bounds.
         models = (understood(form, size) for form in forms for size in _sizes(ready, Limits()))
         return not all(decide_loops(m).status is Status.PROVEN and is_in_bounds(m, _racing(m)) for m in models)
 
@@ -101,15 +103,15 @@ def check_matrices(kernel: Kernel) -> None:
             if verdict.status is not Status.PROVEN:
                 raise KernelError(f"{kernel.name} is not run: {verdict}")
         if not is_in_bounds(model, _racing(model)):
-            found = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status is not Status.PROVEN]
-            told = "".join(found[:1])
+            failed = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status is not Status.PROVEN]
+            reason = "".join(failed[:1])
             raise KernelError(
-                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
+                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{reason}"
             )
 
 
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
-    """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    """The subgroup sizes to verify for: all that the device may have, where the kernel depends on them; else one."""
     return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]
 
 
@@ -122,6 +124,7 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
     for size in sizes:
         with new_arena():
             for verdict in _decide(understood(kernel, size)):
+                # The worst verdict over all sizes stands for the kernel.
                 key = verdict.claim, verdict.array
                 if len(sizes) > 1 and verdict.status is not Status.PROVEN:
                     verdict = replace(verdict, reason=f"{verdict.reason}, with {size} threads in a subgroup")
@@ -131,6 +134,7 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 
 
 def _decide(model: Model) -> list[Verdict]:
+    # Order matters: races rely on barriers, bounds on races (an index may be read again), initialisation on barriers.
     barriers, races = _order(model)
     bounds = decide_bounds(model, _racing(model, races))
     written = _if_held(barriers, decide_written(model))
@@ -153,7 +157,7 @@ def _decide(model: Model) -> list[Verdict]:
 
 
 def _order(model: Model) -> tuple[Verdict, list[Verdict]]:
-    """Whether barriers hold for all threads, and what they keep apart."""
+    """The verdict on barriers, and those on races, which rely on it."""
     barriers = decide_barriers(model)
     return barriers, _if_held(barriers, decide_races(model))
 
@@ -167,7 +171,7 @@ def _if_held(barriers: Verdict, verdicts: list[Verdict]) -> list[Verdict]:
 
 
 def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
-    """The arrays of which threads may read what others write meanwhile, of those that indices are read from."""
+    """The arrays that indices are read from and that are not proven free of races: another thread may change them."""
     used = {model.read_from[x] for a in model.accesses for x in model.leaves(a.index) if x in model.read_from}
     if not used:
         return used

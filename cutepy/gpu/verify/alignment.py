@@ -35,19 +35,21 @@ def decide_alignment(model: Model) -> list[Verdict]:
     arrays: dict[str, list[_Address]] = {}
     for address in _addresses(model):
         arrays.setdefault(address.array, []).append(address)
-    known: dict[Expr, int] = {}
-    return [_decide_array(model, name, addresses, known) for name, addresses in arrays.items()]
+    factors: dict[Expr, int] = {}
+    return [_decide_array(model, name, addresses, factors) for name, addresses in arrays.items()]
 
 
-def _decide_array(model: Model, array: str, addresses: list[_Address], known: dict[Expr, int]) -> Verdict:
+def _decide_array(model: Model, array: str, addresses: list[_Address], factors: dict[Expr, int]) -> Verdict:
     """The verdict on one array: the first address that is refuted, else all that are undecided."""
     undecided: list[str] = []
     for address in addresses:
         if isinstance(address.item, Gathering) and address.item.stride % address.unit:
             reason = f"its stride {address.item.stride} is no multiple of {address.unit}"
             return Verdict(Claim.ALIGNED, Status.REFUTED, f"{address.item.text}: {reason}", array)
-        if multiple_of(model, address.index, known) % address.unit == 0:
+        # 1. By factors of the terms, for every invocation at once.
+        if multiple_of(model, address.index, factors) % address.unit == 0:
             continue
+        # 2. By trying every invocation.
         witness, reason = _misaligned(model, address)
         if witness is not None:
             why = f"{address.item.text} has to begin at a multiple of {address.unit}"
@@ -67,32 +69,34 @@ def _addresses(model: Model) -> Iterator[_Address]:
     for access in model.accesses:
         if access.lanes > 1 and not access.moved:
             yield _Address(access, access.verb, access.buffer.name, access.index, access.lanes)
-    for place in model.gatherings:
-        for index in place.meant:
-            yield _Address(place, "moves", place.text.partition("[")[0], index, place.unit)
+    for gathering in model.gatherings:
+        for index in gathering.meant:
+            yield _Address(gathering, "moves", gathering.text.partition("[")[0], index, gathering.unit)
 
 
-def multiple_of(model: Model, value: Expr, known: dict[Expr, int]) -> int:
+def multiple_of(model: Model, value: Expr, memo: dict[Expr, int]) -> int:
     """A power of two that divides `value` modulo 2**32, for every invocation: 2**32 for 0."""
-    if value not in known:
+    if value not in memo:
+        # The greatest power of 2 that divides every term divides the sum, also modulo 2^32.
         form = linear(value)
-        factors = [_factor(form.constant), *(_factor(c) * _of_atom(model, a, known) for a, c in form.terms.items())]
-        known[value] = min(U32_LIMIT, *factors) if len(factors) > 1 else factors[0]
-    return known[value]
+        terms = [_factor(form.constant), *(_factor(c) * _of_atom(model, a, memo) for a, c in form.terms.items())]
+        memo[value] = min(U32_LIMIT, *terms) if len(terms) > 1 else terms[0]
+    return memo[value]
 
 
-def _of_atom(model: Model, atom: Expr, known: dict[Expr, int]) -> int:
+def _of_atom(model: Model, atom: Expr, memo: dict[Expr, int]) -> int:
     """As `multiple_of`, for what is no sum: 1 where no rule applies."""
     if model.leaves(atom) == frozenset((model.tid,)):
         return _factor(gcd(*map(int, model.table(atom))))
     match atom:
         case Binary(op="%", left=left, right=Const(value=by)) if by > 0:
             # x % by == x - x // by * by, both of which the common factor divides
-            return min(multiple_of(model, left, known), _factor(int(by)))
+            return min(multiple_of(model, left, memo), _factor(int(by)))
+        # Either value may be chosen.
         case Select(then=then, other=other):
-            return min(multiple_of(model, then, known), multiple_of(model, other, known))
+            return min(multiple_of(model, then, memo), multiple_of(model, other, memo))
         case Binary(op="&" | "^" | "|" as op, left=left, right=right) if atom.dtype.kind in "iu":
-            sides = multiple_of(model, left, known), multiple_of(model, right, known)
+            sides = multiple_of(model, left, memo), multiple_of(model, right, memo)
             return max(sides) if op == "&" else min(sides)  # low bits that are 0 in one, or in both
     return 1
 
@@ -113,6 +117,7 @@ def _misaligned(model: Model, address: _Address) -> tuple[Witness | None, str]:
         ids = over.at(numbers)
         points = Points(model.environment(ids), model.readable if unknown else None)
         off = points.whole(address.index) % address.unit != 0
+        # Guards over data are tried on the values that can be known; elsewhere the address stays undecided.
         decided = off & points.where(g for g in item.guards if not model.unknowns([g]))
         if not decided.any():
             continue

@@ -1,10 +1,10 @@
-"""Barriers: what may happen at the same time between two of them, and who comes to each.
+"""Barriers: the barrier intervals, whose accesses may happen at the same time, and uniform control flow around them.
 
 A loop with a barrier in it is cut at its barriers: what follows the last one in an iteration meets what precedes the
 first one in the next. There barriers are taken to be where the whole workgroup comes by, which is a claim of its own:
-what decides who comes has to be the same for all threads by WGSL's rules. A matrix is for whole subgroups, which also
-agree on where it begins in memory: what does not depend on the thread is agreed on, and what depends on it alone is
-tried for every thread.
+by WGSL's rules every condition around a barrier is the same for all threads. A matrix is for whole subgroups, which
+also agree on where it begins in memory: an expression without the thread's id is uniform, one of that id alone is
+enumerated over the threads.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,8 +26,8 @@ _OTHER = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BarrierInterval:
-    """Accesses with no barrier between them. `shared` holds the iterations in which the whole workgroup is at once,
-    with how many there are of each; each thread runs through other loops at its own pace."""
+    """Accesses with no barrier between them. `shared` maps the index of a loop that all threads execute in step to
+    its number of iterations; in other loops threads may be in different iterations."""
 
     accesses: tuple[Access, ...]
     shared: dict[Expr, int]
@@ -35,11 +35,12 @@ class BarrierInterval:
 
 @dataclass(slots=True, eq=False)
 class _Piece:
-    """A stretch of text: what comes before its first barrier, and after its last one; the same list if it has none.
+    """A stretch of text, by its accesses before its first barrier (`head`) and after its last (`tail`); one list if it
+    has no barrier.
 
-    `through` are the conditions under which it is passed without a barrier, None if it never is. `loose` are iterations
-    in which the whole workgroup is when it leaves the stretch. `leaving` comes after the last barrier of those who
-    leave the loop around; `early` tells that some of them may have passed none.
+    `through` are the conditions under which a thread passes it without a barrier, None if it never does. `loose` maps
+    the loops whose iteration all threads share at its end to their counts. `leaving` are accesses after the last
+    barrier of threads that leave the loop around; `early`: some of them may have passed no barrier.
     """
 
     head: list[Access]
@@ -50,27 +51,28 @@ class _Piece:
     early: bool = False
 
 
-def phases(model: Model, *, storage: bool) -> list[BarrierInterval]:
-    """The phases for accesses to bindings (`storage`) or to workgroup memory: each has barriers of its own."""
-    cut = _Cut(model, storage)
+def barrier_intervals(model: Model, *, storage: bool) -> list[BarrierInterval]:
+    """The barrier intervals of accesses to bindings (`storage`) or to workgroup memory: each has barriers of its
+    own."""
+    cut = _CutAtBarriers(model, storage)
     piece = cut.block(model.items, {})
     cut.close(piece.head, piece.loose)
     if piece.tail is not piece.head:
         cut.close(piece.tail, piece.loose)
-    return cut.found
+    return cut.intervals
 
 
-class _Cut:
+class _CutAtBarriers:
     def __init__(self, model: Model, storage: bool) -> None:
         self.model, self.storage = model, storage
-        self.found: list[BarrierInterval] = []
+        self.intervals: list[BarrierInterval] = []
 
     def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
-        """One phase is complete."""
+        """Add an interval, if it has a write to this memory: reads alone are no race."""
         space = "storage" if self.storage else "workgroup"
         wanted = tuple(a for a in accesses if a.buffer.space == space)
         if any(a.verb != "reads" for a in wanted):
-            self.found.append(BarrierInterval(wanted, shared))
+            self.intervals.append(BarrierInterval(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:
         return any(isinstance(x, Fence) and x.storage is self.storage for x in flat((item,)))
@@ -81,32 +83,38 @@ class _Cut:
         through: tuple[Expr, ...] | None = ()
         loose: dict[Expr, int] = {}
         leaving: list[Access] = []
-        cut = early = False
+        has_barrier = early = False
+        # A stack, for what follows an exit belongs to the threads that stay: `item.other` is walked in its place.
         waiting = list(items)[::-1]
         while waiting:
             item = waiting.pop()
+            # Threads that leave take what is pending here with them to the end of the loop.
             if isinstance(item, ExitModel) and self.is_cut(item):
                 leaving += running + _accesses(item.then)
                 early = early or through is not None
                 waiting += item.other[::-1]
                 continue
+            # No barrier in it: it joins the interval that is open, and the head where all before may be passed without
+            # one.
             if not self.is_cut(item):
                 whole = _accesses((item,))
                 running = running + whole
-                if cut and through is not None:
+                if has_barrier and through is not None:
                     head += _where(whole, through)
                 continue
             piece = self.item(item, shared)
-            if not cut:
+            # The first barrier ends the head; any further one closes an interval between two barriers.
+            if not has_barrier:
                 head = running + piece.head
             else:
                 self.close(running + piece.head, {**shared, **loose})
                 if through is not None:
                     head += _where(piece.head, through)
+            # After the barrier: its tail, and what was open before for threads that may pass it by.
             running = piece.tail + ([] if piece.through is None else _where(running, piece.through))
             through = None if through is None or piece.through is None else through + piece.through
-            loose, cut = {**loose, **piece.loose}, True
-        return _Piece(head if cut else running, running, through, loose, leaving, early)
+            loose, has_barrier = {**loose, **piece.loose}, True
+        return _Piece(head if has_barrier else running, running, through, loose, leaving, early)
 
     def item(self, item: Item, shared: dict[Expr, int]) -> _Piece:
         match item:
@@ -129,24 +137,30 @@ class _Cut:
 
     def repeat(self, loop: LoopModel, body: tuple[Item, ...], shared: dict[Expr, int]) -> _Piece:
         """The first iteration is its head, the last one its tail; in between each meets the next."""
+        # 1. One iteration. Its index is shared: the barrier keeps all threads in the same one.
         piece = self.block(body, {**shared, loop.index: loop.count})
         zero = const(0, loop.index.dtype)
         first, following = _at(loop, zero), _at(loop, loop.index + 1)
         passing, through = self.passing(loop, body, piece)
+        # 2. The tail of iteration i meets the head of iteration i + 1.
         if loop.count > 1:
             again = piece.tail + [following(a) for a in piece.head] + passing
             self.close(again, {**shared, **piece.loose, loop.index: loop.count - 1})
         head = [first(a) for a in piece.head] + passing
-        if loop.leaving:  # any iteration may be the last, for what is known
+        # 3. A loop that threads leave: its tail may be that of any iteration.
+        if loop.leaving:  # any iteration may be the last one
             tail = piece.tail + piece.leaving + passing
             through = (var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
             return _Piece(head, tail, through, {**piece.loose, loop.index: loop.count})
+        # 4. A counted loop: the last iteration is known.
         if loop.inside is None:
             last = _at(loop, const(loop.count - 1, loop.index.dtype))
             return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
+        # 5. A loop under a condition: an iteration is the last where the condition fails for the next one.
         begins, goes_on = (_put(loop.inside, {loop.index: n}, {}) for n in (zero, loop.index + 1))
         ends = binary("|", negated(goes_on), loop.index >= loop.count - 1)
         tail = _where(piece.tail, conjuncts(simplify(ends))) + passing
+        # Passed without a barrier where no iteration happens, or all pass none.
         never = simplify(negated(begins))
         skipped = never if through is None else simplify(binary("|", never, _all(through)))
         return _Piece(head, tail, conjuncts(skipped), {**piece.loose, loop.index: loop.count})
@@ -208,11 +222,11 @@ def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
 
 
 def decide_barriers(model: Model) -> Verdict:
-    """Whether each barrier is in uniform control flow: what decides who comes there is the same for all threads."""
-    known: dict[Expr, bool] = {}
+    """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
+    uniform: dict[Expr, bool] = {}
     for fence in model.fences:
         for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
-            if not _is_agreed(model, condition, known):
+            if not _is_uniform(model, condition, uniform):
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
                 undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
                 return _divided(model, fence, Claim.UNIFORM_BARRIERS) or undecided
@@ -222,33 +236,34 @@ def decide_barriers(model: Model) -> Verdict:
 
 def decide_whole(model: Model) -> list[Verdict]:
     """Whether subgroups move and compute matrices as a whole: one verdict, where there are matrices."""
-    known: dict[Expr, bool] = {}
-    for place in model.gatherings:
-        if model.threads % place.threads:
-            reason = f"{model.threads} threads are no whole subgroups of {place.threads}"
-            return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{place.text}: {reason}")]
-        for value in (*place.conditions, *place.meant):
-            for node in nodes(value, known=known):
+    uniform: dict[Expr, bool] = {}
+    for gathering in model.gatherings:
+        if model.threads % gathering.threads:
+            reason = f"{model.threads} threads are no whole subgroups of {gathering.threads}"
+            return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{gathering.text}: {reason}")]
+        for value in (*gathering.conditions, *gathering.meant):
+            for node in nodes(value, known=uniform):
                 if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
-                    table = model.table(node).reshape(-1, place.threads)
-                    known[node] = bool((table == table[:, :1]).all())
-            if not _is_agreed(model, value, known):
-                texts = " and ".join(map(show, (*place.guards, *place.meant)))
-                reason = f"{place.text}: nothing tells that all threads of a subgroup agree on {texts}"
+                    # Values of the thread's id alone, enumerated: equal within each subgroup?
+                    table = model.table(node).reshape(-1, gathering.threads)
+                    uniform[node] = bool((table == table[:, :1]).all())
+            if not _is_uniform(model, value, uniform):
+                texts = " and ".join(map(show, (*gathering.guards, *gathering.meant)))
+                reason = f"{gathering.text}: nothing tells that all threads of a subgroup agree on {texts}"
                 undecided = Verdict(Claim.WHOLE_SUBGROUPS, Status.UNDECIDED, reason)
-                return [_divided(model, place, Claim.WHOLE_SUBGROUPS) or undecided]
+                return [_divided(model, gathering, Claim.WHOLE_SUBGROUPS) or undecided]
     count = len(model.gatherings)
     proven = Verdict(Claim.WHOLE_SUBGROUPS, Status.PROVEN, f"{count} places" if count > 1 else "1 place")
     return [proven] if model.gatherings else []
 
 
-def _is_agreed(model: Model, value: Expr, known: dict[Expr, bool]) -> bool:
-    """Whether all threads are sure to agree on `value`; `known` is what is known of others."""
+def _is_uniform(model: Model, value: Expr, uniform: dict[Expr, bool]) -> bool:
+    """Whether `value` is proven to be the same in all threads; `uniform` memoises the answer for its nodes."""
 
     def leaf(node: Expr) -> bool:
         return node is not model.tid and (model.is_id(node) or isinstance(node, Param))
 
-    return is_uniform(value, leaf, model.readable.__contains__, known)
+    return is_uniform(value, leaf, model.readable.__contains__, uniform)
 
 
 def _divided(model: Model, item: Gathering, claim: Claim) -> Verdict | None:
@@ -272,7 +287,7 @@ def _divided_at(
 ) -> Verdict | None:
     """The same for some iterations and workgroups, and for one choice of data."""
     points = model.points(model.environment(ids), data)
-    # tables of (iterations, subgroups or the workgroup, threads in one): who comes, and to which address
+    # tables of (iterations, subgroups or the workgroup, threads in one): whether a thread arrives, and its address
     shape = (-1, model.threads // item.threads, item.threads)
     comes = points.where(item.guards).reshape(shape)
     firsts = [points.of(first) for first in item.meant]
@@ -286,6 +301,7 @@ def _divided_at(
     ):
         if mask.any():
             row, group = map(int, np.argwhere(mask)[0])
+            # One thread that does, and one that does not.
             pair = int(np.argmax(split[row, group])), int(np.argmin(split[row, group]))
             point = {leaf: int(v[row]) for leaf, v in ids.items()}
             threads = zip(pair, verbs, strict=True)

@@ -1,7 +1,7 @@
-"""Stores into a view stay inside it: where that is not proven, each is made where its coordinates are inside alone.
+"""Stores into a view stay inside it: where that is not proven, each is guarded by its coordinates.
 
 A device checks that an index is in the memory that is bound. Memory under a view may hold elements of others between
-those of the view, and no device guards these.
+those of the view, which the device's own check does not protect.
 """
 
 from collections.abc import Iterable, Set
@@ -44,8 +44,10 @@ def confine(kernel: Kernel, views: Set[str]) -> Kernel:
     if not open_ or 0 in kernel.grid:
         return kernel
     with new_arena():
-        told = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(kernel, size), open_)]
-    left = {buffer for buffer in open_ if any(v.array == buffer.name and v.status is not Status.PROVEN for v in told)}
+        verdicts = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(kernel, size), open_)]
+    left = {
+        buffer for buffer in open_ if any(v.array == buffer.name and v.status is not Status.PROVEN for v in verdicts)
+    }
     return replace(kernel, body=_block(kernel.body, left)) if left else kernel
 
 
@@ -55,7 +57,7 @@ def _block(block: Block, views: Set[Buffer]) -> Block:
         if not isinstance(stmt, Change) or stmt.buffer not in views or isinstance(stmt, MatrixStore):
             out.append(with_blocks(stmt, tuple([_block(inner, views) for inner in stmt.blocks])))
         elif isinstance(stmt, Atomic) and stmt.result is not None:
-            # what it gives is 0 where nothing happens: the name of its result becomes a variable
+            # the old value is 0 where the atomic does not happen: the name of its result becomes a variable
             name = stmt.result
             given = var(f"{name.name}_given", name.dtype, lo=name.lo, hi=name.hi)
             inside = with_fields(stmt, result=given), Assign(name, given)

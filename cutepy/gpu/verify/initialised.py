@@ -1,9 +1,9 @@
-"""Is workgroup memory written before it is read? It starts with whatever the last workgroup left in it.
+"""Is workgroup memory initialised before it is read? It starts with what the last workgroup left in it.
 
 The text is run through once in its order, for all threads at once. Of a loop with barriers only the first iteration of
 each kind is: by a later one of the same kind no less has been written. What guards over data may skip counts as read,
-and as written for what comes under the same guards only. Before all kinds of workgroups are tried, their ids are taken
-for something that nobody knows: what is written before it is read then, is so in all of them.
+and as written for what comes under the same guards only. First the ids of the workgroup are
+unknowns: what is initialised then is so in every workgroup; only where that fails are all kinds of workgroups tried.
 """
 
 import operator
@@ -58,6 +58,7 @@ def decide_written(model: Model) -> list[Verdict]:
     read = {a.buffer for a in model.accesses if a.takes and a.buffer.space == "workgroup"}
     if not read:
         return []
+    # 1. For every workgroup at once, its ids unknown; 2. if that does not prove all, workgroup by workgroup.
     run = _Run(model, model.workgroup_ids)
     run.anywhere()
     if run.witnesses or run.doubts or run.doubt:
@@ -92,14 +93,14 @@ class _Run:
         self.room = _NESTED
         self.partial: set[Buffer] = set()
 
-    def strange(self, values: Iterable[Expr]) -> list[Expr]:
-        """What `values` depend on that is not known here."""
+    def unresolved(self, values: Iterable[Expr]) -> list[Expr]:
+        """The leaves of `values` without a value here: data, and ids that are hidden."""
         leaves = [leaf for value in values for leaf in self.model.leaves(value)]
         return [leaf for leaf in leaves if leaf in self.hidden or not self.model.is_id(leaf)]
 
     def unsure(self, guards: Iterable[Expr]) -> list[Expr]:
         """The guards that may hold or not, here."""
-        return [g for g in guards if self.strange([g]) or self.model.leaves(g) & self.masked]
+        return [g for g in guards if self.unresolved([g]) or self.model.leaves(g) & self.masked]
 
     def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
         arrays = [b for b in self.model.kernel.local if b.space == "workgroup"]
@@ -115,6 +116,7 @@ class _Run:
         domain = model.domain(groups, each=model.threads, most=_ROWS)
         if not domain.complete:
             self.doubt = "there are too many workgroups to try them all"
+        # Workgroups in which all indices and guards are equal need one run.
         for row in self.kinds(decisive, domain.every, {}):
             self.anywhere(domain.point(row))
 
@@ -127,13 +129,13 @@ class _Run:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
         model = self.model
         rows = max((v.size for v in over.values()), default=1)
-        parts = (linear(value).terms if value.dtype.kind in "iu" else (value,) for value in values)
-        varying = [e for e in dict.fromkeys(chain.from_iterable(parts)) if model.leaves(e) & over.keys()]
-        known = {*over, *fixed, *model.groups, model.tid}
-        if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
+        terms = (linear(value).terms if value.dtype.kind in "iu" else (value,) for value in values)
+        varying = [e for e in dict.fromkeys(chain.from_iterable(terms)) if model.leaves(e) & over.keys()]
+        evaluable = {*over, *fixed, *model.groups, model.tid}
+        if any(not model.leaves(e) <= evaluable for e in varying if not self.unresolved([e])):
             return list(range(rows))
         points = Points({**self.scope(fixed).points.ids, **model.environment(over)})
-        tables = [points.of(e) for e in varying if not self.strange([e])]
+        tables = [points.of(e) for e in varying if not self.unresolved([e])]
         seen: dict[bytes, int] = {}
         for row in range(rows):
             seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
@@ -156,8 +158,9 @@ class _Run:
                         self.run(body, scope)
 
     def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _FixedIds) -> None:
-        """Run what happens only where `guards` hold: among that they are taken to hold, what comes after knows nothing
-        of it, if nobody knows them."""
+        """Run items under `guards`. If those are undecided they are assumed inside, and the writes inside do not count
+        afterwards."""
+        # A copy of the memory: writes under undecided guards are seen inside alone.
         unsure = frozenset(self.unsure(guards))
         before, outside = self.memory, self.assumed
         if unsure:
@@ -174,9 +177,10 @@ class _Run:
         another claim."""
         guards = () if loop.inside is None else conjuncts(loop.inside)
         inside = [a for a in flat(body) if isinstance(a, Access) and a.buffer.space == "workgroup"]
-        unsure = {g for g in guards if self.strange([g])}
+        unsure = {g for g in guards if self.unresolved([g])}
         indices, fences = [a.index for a in inside], [g for f in flat(body) if isinstance(f, Fence) for g in f.guards]
         values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]
+        # Iterations after a period of the index expressions repeat earlier ones.
         count, outside = min(loop.count, self.model.period(loop.index, values)), self.masked
         if count * self.model.threads > 1 << 24:  # what its guards say of the iteration is left open
             self.masked, values = outside | {loop.index}, indices
@@ -185,6 +189,7 @@ class _Run:
             self.doubt = f"the loop over {loop.stmt.var.name} is too long"
             return
         kinds = self.kinds(values, {loop.index: np.arange(count)}, scope.ids)
+        # Nested loops share a budget of iterations.
         room = min(_KINDS, self.room)
         if len(kinds) > room:
             self.doubt, kinds = f"the iterations over {loop.stmt.var.name} are all different", kinds[:1]
@@ -203,6 +208,7 @@ class _Run:
             return
         if all(scope.points.of(g).all() for g in guards):
             for memory in self.memory.values():
+                # What any thread wrote before the barrier, all may rely on after it.
                 for write in memory.since:
                     memory.written[write.keys % memory.written.size] = True
                 memory.since.clear()
@@ -212,22 +218,24 @@ class _Run:
         model, buffer = self.model, access.buffer
         memory = self.memory[buffer]
         unsure = self.unsure(access.guards)
-        known = tuple(g for g in access.guards if g not in set(unsure))
-        strange = self.strange([access.index])
-        if strange:
-            if not access.takes or self.is_written(access, known, scope):
+        decided = tuple(g for g in access.guards if g not in set(unsure))
+        unresolved = self.unresolved([access.index])
+        # 1. An index that depends on data: proven only if every element that it may reach is initialised.
+        if unresolved:
+            if not access.takes or self.is_written(access, decided, scope):
                 return
             if range_of(access.index)[1] > last_of(access):
-                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(unresolved)}")
                 return
         try:
+            # 2. Every (iteration, thread, element) at which the access happens.
             places = self.places(
-                access, scope, access.guards if strange else known, model.readable if strange else None
+                access, scope, access.guards if unresolved else decided, model.readable if unresolved else None
             )
         except Unknown:
             places = None
         if places is None:
-            reason = f"depends on {named(strange)}" if strange else "is in a loop that is too long"
+            reason = f"depends on {named(unresolved)}" if unresolved else "is in a loop that is too long"
             self.doubts.setdefault(buffer, f"{access.text} {reason}")
             self.partial.add(buffer)
             return
@@ -235,44 +243,49 @@ class _Run:
         keys = threads[:, None] * memory.written.size + elements
         loops = frozenset(loop.index for loop in access.loops if loop.index not in scope.ids)
         if access.takes:
+            # 3. A read needs an element of before the barrier, or one that this thread itself wrote since.
             missing = ~memory.written[elements] & ~_seen(memory.since, keys, rows, own, loops)
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
-                who = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
-                given = f"for data that give this {show(access.index)}" if strange else ""
-                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), given)
-                self.missing(access, witness, bool(unsure) and not strange, loops)
-            elif strange:
-                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
-        if access.verb != "reads" and not strange and self.assumed.issuperset(unsure):
+                use = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
+                given = f"for data that give this {show(access.index)}" if unresolved else ""
+                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (use,), given)
+                self.missing(access, witness, bool(unsure) and not unresolved, loops)
+            elif unresolved:
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(unresolved)}")
+        if access.verb != "reads" and not unresolved and self.assumed.issuperset(unsure):
+            # 4. A write that is certain counts for this thread now, and for all after the next barrier.
             memory.since.append(_Write(keys.ravel(), np.repeat(rows, access.lanes), own, loops))
 
-    def is_written(self, access: Access, known: tuple[Expr, ...], scope: _FixedIds) -> bool:
+    def is_written(self, access: Access, decided: tuple[Expr, ...], scope: _FixedIds) -> bool:
         """Whether all elements are written at which an access may be, if each unknown takes any value of its range."""
         written = self.memory[access.buffer].written
         facts = facts_of(self.model, access)
         if not facts.mask.any():
             return True
+        # By the interval of the index.
         low, high = reach(self.model, access.index, facts)
         if low >= 0 and high <= last_of(access) and written[low : high + access.lanes].all():
             return True
         form = exact(access.index)
         if form is None:
             return False
-        loose = {atom: c for atom, c in form.terms.items() if self.strange([atom])}
+        # By the image of the index: the decided terms are enumerated, each undecided one adds all of its range.
+        loose = {atom: c for atom, c in form.terms.items() if self.unresolved([atom])}
         least = sum(c * range_of(atom)[c < 0] for atom, c in loose.items())
         steps = [(abs(c), range_of(atom)[1] - range_of(atom)[0]) for atom, c in loose.items()]
         still = {atom: c for atom, c in form.terms.items() if atom not in loose}
         if Affine(still, form.constant + least).interval(range_of)[0] < 0:
             return False  # places below 0 are left out, and with them what lies above them
         index = from_linear(Affine(still, form.constant + least), access.index.dtype)
-        places = self.places(replace(access, index=index), scope, known, None)
+        places = self.places(replace(access, index=index), scope, decided, None)
         if places is None or any(step * count >= written.size for step, count in steps):
             return False
         image = np.zeros(2 * written.size, bool)
         image[places[3]] = True
         for step, count in steps:
             done = 0
+            # Doubling: the union of `count` shifts by `step` takes log2(count) steps.
             while done < count:
                 more = min(done + 1, count - done)
                 image[step * more :] |= image[: image.size - step * more]
@@ -303,11 +316,15 @@ class _Run:
         """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
         buffer, model = access.buffer, self.model
         earlier = [a for a in self.accesses if a.buffer is buffer and not a.takes]
-        strange = [g for a in earlier for g in (a.index, *a.guards) if model.unknowns([g])]
-        strange += [g for f in model.fences for g in f.guards if model.unknowns([g])]  # it may have shown a write
+        unresolved = [g for a in earlier for g in (a.index, *a.guards) if model.unknowns([g])]
+        unresolved += [g for f in model.fences for g in f.guards if model.unknowns([g])]  # it may have shown a write
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
-        if vague or strange or again or self.doubt or self.masked or buffer in self.partial:
-            why = f"{named(model.unknowns(strange))} decides" if strange else "an iteration may rely on earlier ones"
+        if vague or unresolved or again or self.doubt or self.masked or buffer in self.partial:
+            why = (
+                f"{named(model.unknowns(unresolved))} decides"
+                if unresolved
+                else "an iteration may rely on earlier ones"
+            )
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return
         self.witnesses.setdefault(buffer, witness)
@@ -316,10 +333,10 @@ class _Run:
 def _seen(since: list[_Write], keys: Integers, rows: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:
     """Which of `keys` the same thread wrote since the last barrier, before: in text above, in loops that are over or
     whatever the iteration; or in the same iteration, where both depend on the same iterations."""
-    found = np.zeros(keys.shape, bool)
+    seen = np.zeros(keys.shape, bool)
     for write in since:
         if not (write.loops & loops) or write.own.size == 1:
-            found |= np.isin(keys, write.keys)
+            seen |= np.isin(keys, write.keys)
         elif len(write.own.ids) == len(own.ids) and all(map(operator.is_, write.own.ids, own.ids)):
-            found |= np.isin(keys * own.size + rows[:, None], write.keys * own.size + write.rows)
-    return found
+            seen |= np.isin(keys * own.size + rows[:, None], write.keys * own.size + write.rows)
+    return seen

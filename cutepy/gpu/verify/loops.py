@@ -1,7 +1,7 @@
-"""Loops: how often each turns, whether it ends, and whether it waits for another invocation.
+"""Loops: how many iterations each has, whether it ends, and whether it waits for another invocation.
 
-Law of turns: a counter that moves by equal steps towards a bound that stays, and is compared with it in every turn,
-ends a loop without an end of its own; so does one that is halved down to a bound, or doubled up to it. A comparison is
+Law of termination: an induction variable that moves by equal steps towards an invariant bound, and is compared with it
+in every iteration, ends a `while`; so does one that is halved down to a bound, or doubled up to it. A comparison is
 taken as it is made: modulo 2^32, with a bound so far from the end of the numbers that no step goes past both.
 
 A loop waits where the element that an atomic reads does not follow the loop's counter, and what it finds decides
@@ -28,17 +28,17 @@ from .verdict import Claim, Status, Verdict
 
 #: The comparison with its sides exchanged.
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "==": "=="}
-#: Turns that halve or double a number of 32 bits, and one more.
+#: Iterations that halve or double a number of 32 bits, and one more.
 _BITS = 33
-#: The longest cycle of carried values that is looked for, in turns.
+#: The longest cycle of carried values that is looked for, in iterations.
 _CYCLE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recurrence:
-    """An integer that a loop carries from turn to turn: `start` before the loop; a turn that begins with the unknown
-    `begin` ends with `end`, None where that is not known. `cycle` are its values in turns 0, 1, ..., after which they
-    come again; () where they do not."""
+    """An induction variable, an integer carried from one iteration to the next: `start` before the loop; an iteration
+    that begins with the unknown `begin` ends with `end`, None if that is undecided. `cycle` are its values in
+    iterations 0, 1, ..., after which they repeat; () if they do not."""
 
     start: ir.Expr
     begin: ir.Var
@@ -47,14 +47,15 @@ class Recurrence:
 
     @property
     def step(self) -> int:
-        """By how much each turn moves it, 0 where that is not always the same."""
+        """The increment of each iteration, 0 where it is not a constant."""
         if self.end is None:
             return 0
         form = linear(self.end)
         return form.constant if dict(form.terms) == {self.begin: 1} else 0
 
     def at(self, index: ir.Expr) -> ir.Expr:
-        """Its value when turn `index` begins: a formula for equal steps and for cycles, else an unknown in bounds."""
+        """Its value when iteration `index` begins: a formula for equal steps and for cycles, else an unknown in
+        bounds."""
         dtype = self.begin.dtype
         if self.step:
             by = ir.binary("*", ir.cast(index, dtype), ir.const(abs(self.step), dtype))
@@ -63,11 +64,11 @@ class Recurrence:
             return simplify(_cyclic(self.cycle, index))
         return ir.Var(self.begin.name, dtype, 1, *self._bounds(range_of(index)[1]), 0)
 
-    def _bounds(self, turns: int) -> Interval:
-        """The least and the largest value within so many turns.
+    def _bounds(self, iterations: int) -> Interval:
+        """The least and the largest value within so many iterations.
 
-        Each value is the start, or the end of an earlier turn, so it lies where these two do, whatever turns begin
-        with. If every turn adds one of several constants, it has moved by at most `turns` of them.
+        Each value is the start, or the end of an earlier iteration, so it lies in the union of their ranges. If every
+        iteration adds one of several constants, it has moved by at most `iterations` times the extreme ones.
         """
         whole = domain(self.begin.dtype)
         if self.end is None:
@@ -76,12 +77,12 @@ class Recurrence:
         steps = _steps(self.end, self.begin)
         if not steps:
             return min(a, c), max(b, d)
-        low, high = a + turns * min(0, *steps), b + turns * max(0, *steps)
+        low, high = a + iterations * min(0, *steps), b + iterations * max(0, *steps)
         return (low, high) if within((low, high), whole) else whole
 
     @property
     def scaled(self) -> str:
-        """ "halved" or "doubled", or more so, by each turn; "" otherwise."""
+        """ "halved" or "doubled", or more so, by each iteration; "" otherwise."""
         match self.end:
             case ir.Binary(op="//", left=left, right=ir.Const(value=by)) if left is self.begin and by > 1:
                 return "halved" if range_of(left)[0] >= 0 else ""
@@ -111,43 +112,47 @@ def _cyclic(values: Sequence[ir.Expr], index: ir.Expr) -> ir.Expr:
         if all(later - earlier == by for earlier, later in pairwise(numbers)):
             moved = ir.binary("*", number, ir.const(abs(by), dtype))
             return ir.binary("+" if by > 0 else "-", values[0], moved)
-    found = values[-1]
-    for turn in reversed(range(len(values) - 1)):
-        found = ir.select(ir.binary("==", number, ir.const(turn, dtype)), values[turn], found)
-    return found
+    value = values[-1]
+    for number_of_value in reversed(range(len(values) - 1)):
+        value = ir.select(ir.binary("==", number, ir.const(number_of_value, dtype)), values[number_of_value], value)
+    return value
 
 
 def with_cycles(recurrences: Mapping[Cell, Recurrence], stays: Callable[[ir.Expr], bool]) -> dict[Cell, Recurrence]:
-    """The recurrences, with the cycles of those that come back to their start within `_CYCLE` turns.
+    """The recurrences, with the cycles of those that return to their start within `_CYCLE` iterations.
 
-    All are followed at once, as registers that a turn exchanges belong together. `stays` tells what no turn changes. If
-    the values of those that one depends on are the same expressions in turns 0 and p, they are so in turns k and p + k.
+    All are followed at once, for an iteration may exchange registers. `stays` decides whether a value is invariant in
+    the loop. Lemma: the state of iteration i + 1 is a function of the state of iteration i, so if the values that a
+    variable depends on are the same expressions in iterations 0 and p, they are so in iterations k and p + k.
     """
     begins: dict[ir.Expr, Cell] = {r.begin: cell for cell, r in recurrences.items()}
     needs: dict[Cell, set[Cell]] = {}
     for cell, r in recurrences.items():
         if r.end is not None and not r.step:
+            # Invariant but for other induction variables: a candidate.
             own: dict[ir.Expr, ir.Expr] = {v: ir.const(0, v.dtype) for v in ir.variables(r.end) if v in begins}
             if stays(replaced(r.end, own)):
                 needs[cell] = {begins[v] for v in own}
-    while strangers := [cell for cell, own in needs.items() if not own <= needs.keys()]:
-        for cell in strangers:
+    # A candidate needs all that it depends on to be candidates.
+    while incomplete := [cell for cell, own in needs.items() if not own <= needs.keys()]:
+        for cell in incomplete:
             del needs[cell]
     now: dict[ir.Expr, ir.Expr] = {recurrences[cell].begin: recurrences[cell].start for cell in needs}
-    turns, found = [now], dict(recurrences)
+    states, cyclic = [now], dict(recurrences)
     for period in range(1, _CYCLE + 1):
         carried = [recurrences[cell] for cell in needs]
         now = {r.begin: replaced(r.end, now) for r in carried if r.end is not None}
         for cell in needs:
             r, back = recurrences[cell], [recurrences[c].begin for c in _closure(cell, needs)]
-            if not found[cell].cycle and all(_is_same(now[begin], turns[0][begin]) for begin in back):
-                found[cell] = replace(r, cycle=tuple(turn[r.begin] for turn in turns[:period]))
-        turns.append(now)
-    return found
+            # The first period at which its whole closure is back at the start.
+            if not cyclic[cell].cycle and all(_is_same(now[begin], states[0][begin]) for begin in back):
+                cyclic[cell] = replace(r, cycle=tuple(state[r.begin] for state in states[:period]))
+        states.append(now)
+    return cyclic
 
 
 def replaced(value: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
-    """`value`, simplified, with other expressions in place of some."""
+    """`value`, simplified, after a substitution."""
     return simplify(ir.rewrite(value, lambda node: values.get(node, node), {}))
 
 
@@ -160,17 +165,18 @@ def _is_same(one: ir.Expr, other: ir.Expr) -> bool:
 
 def _closure(cell: Cell, needs: Mapping[Cell, set[Cell]]) -> set[Cell]:
     """The cells that `cell` depends on, and itself."""
-    found, waiting = {cell}, [cell]
-    while waiting:
-        new = needs[waiting.pop()] - found
-        found |= new
-        waiting += new
-    return found
+    cells, pending = {cell}, [cell]
+    while pending:
+        new = needs[pending.pop()] - cells
+        cells |= new
+        pending += new
+    return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limit:
-    """A comparison that must hold for the next turn: of `recurrence` plus `offset` with a bound that stays, by `op`."""
+    """A comparison that must hold for the next iteration: `recurrence` plus `offset`, by `op`, with an invariant
+    bound."""
 
     recurrence: Recurrence
     offset: int
@@ -179,12 +185,12 @@ class Limit:
 
     @property
     def first(self) -> ir.Expr:
-        """What the first turn compares."""
+        """What the first iteration compares."""
         return simplify(ir.binary("+", self.recurrence.start, ir.const(self.offset, self.recurrence.begin.dtype)))
 
     @property
     def most(self) -> int | None:
-        """How often it may hold, turn after turn; None where that is not known to end."""
+        """In how many consecutive iterations it may hold; None where no end is proven."""
         bottom, top = domain(self.recurrence.begin.dtype)
         (low, high), (least, last), step = range_of(self.first), range_of(self.bound), self.recurrence.step
         above, below = last + (self.op == "<="), least - (self.op == ">=")
@@ -209,14 +215,14 @@ class Limit:
         return None
 
     def happens(self, index: ir.Expr) -> ir.Expr:
-        """Whether the comparison holds in all of the turns 0 to `index`, for an index below `most` of equal steps.
+        """Whether the comparison holds in all of the iterations 0 to `index`, for an index below `most` of equal steps.
 
-        Lemma: let c(i) be what turn i compares, a number of its type, and let steps be positive. `most` is given where
-        c(i) < bound implies that c(i) + step does not wrap. So while the comparison holds, c grows: if turns 0 to i
-        happen, then c(i) >= c(0) and c(i) < bound. Conversely, step * i < 2^32 for i below `most`, so c wraps at most
-        once up to turn i, and c(i) >= c(0) says that it has not: then c(0) < ... < c(i) < bound, and turns 0 to i - 1
-        happen too. `!=` with steps of 1 begins at or before its bound and holds until c reaches it: it is `<`.
-        """
+        Lemma: let c(i) be what iteration i compares, a number of its type, and let steps be positive. `most` is given
+        where c(i) < bound implies that c(i) + step does not wrap. So while the comparison holds, c grows: if
+        iterations 0 to i happen, then c(i) >= c(0) and c(i) < bound. Conversely, step * i < 2^32 for i below `most`,
+        so c wraps at most once up to iteration i, and c(i) >= c(0) says that it has not: then c(0) < ... < c(i) <
+        bound, and iterations 0 to i - 1 happen too. `!=` with steps of 1 begins at or before its bound and holds until
+        c reaches it: it is `<`."""
         hold(self.recurrence.step != 0, "a counter has equal steps other than 0")
         up = self.recurrence.step > 0
         op = {"!=": "<" if up else ">"}.get(self.op, self.op)
@@ -228,7 +234,7 @@ class Limit:
 
     @property
     def turns(self) -> ir.Expr:
-        """How many turns happen, as a u32; `most` says that they end."""
+        """The number of iterations, as a u32, given that `most` proves an end."""
         up = self.recurrence.step > 0
         low, high = (self.first, self.bound) if up else (self.bound, self.first)
         if self.op in ("<=", ">="):  # `most` is given where the bound is not the last number of its type
@@ -246,29 +252,32 @@ def count_of(low: ir.Expr, high: ir.Expr, step: int) -> ir.Expr:
 def limits(goes_on: ir.Expr, recurrences: Iterable[Recurrence], stays: Callable[[ir.Expr], bool]) -> list[Limit]:
     """The limits among the conjuncts of a condition."""
     begun = {recurrence.begin: recurrence for recurrence in recurrences}
-    found = []
-    for part in ir.conjuncts(goes_on):
-        if not isinstance(part, ir.Binary) or part.op not in _MIRRORED or part.left.dtype.kind not in "iu":
+    result = []
+    for conjunct in ir.conjuncts(goes_on):
+        if not isinstance(conjunct, ir.Binary) or conjunct.op not in _MIRRORED or conjunct.left.dtype.kind not in "iu":
             continue
-        for op, side, bound in ((part.op, part.left, part.right), (_MIRRORED[part.op], part.right, part.left)):
+        for op, side, bound in (
+            (conjunct.op, conjunct.left, conjunct.right),
+            (_MIRRORED[conjunct.op], conjunct.right, conjunct.left),
+        ):
             form = linear(side)
             atoms = [atom for atom in form.terms if isinstance(atom, ir.Var) and atom in begun]
             if len(form.terms) == len(atoms) == 1 and form.terms[atoms[0]] == 1 and stays(bound):
-                found.append(Limit(begun[atoms[0]], form.constant, op, bound))
-    return found
+                result.append(Limit(begun[atoms[0]], form.constant, op, bound))
+    return result
 
 
 def decide_progress(kernel: ir.Kernel) -> list[Verdict]:
     """Of each array for which a loop waits; none where no loop does."""
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     for wait in waiting(kernel):
         array = wait.atomic.buffer.name
         reason = (
             f"the loop at {wait.loop.place or 'one place'} goes on until another invocation has written what it reads "
             f"at {wait.atomic.place or 'another'}, and no device has to run that one meanwhile"
         )
-        found.setdefault(array, Verdict(Claim.FORWARD_PROGRESS, Status.UNDECIDED, reason, array))
-    return list(found.values())
+        verdicts.setdefault(array, Verdict(Claim.FORWARD_PROGRESS, Status.UNDECIDED, reason, array))
+    return list(verdicts.values())
 
 
 def decide_loops(model: Model) -> Verdict:

@@ -16,7 +16,7 @@ from ...layout.affine import Congruent
 from ..ir import Buffer, Const, Expr, Param, nodes
 from ..ir.ranges import Integers, Mask, linear
 from ..ir.simplify import from_linear
-from .barriers import BarrierInterval, phases
+from .barriers import BarrierInterval, barrier_intervals
 from .bounds import facts_of
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
 from .model import MOST, Access, Domain, Model, SampleData, Verb, typed
@@ -147,8 +147,8 @@ def _search_groups(
 
 def decide_races(model: Model) -> list[Verdict]:
     """One verdict for each array that invocations share and write."""
-    shared = phases(model, storage=False)
-    bindings = phases(model, storage=True)
+    shared = barrier_intervals(model, storage=False)
+    bindings = barrier_intervals(model, storage=True)
     verdicts = []
     for buffer in (*model.kernel.buffers, *model.kernel.local):
         verbs = {a.verb for a in model.accesses if a.buffer is buffer}

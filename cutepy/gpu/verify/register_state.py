@@ -1,7 +1,7 @@
-"""What registers hold as the text of a kernel goes by.
+"""The contents of registers at each statement, by abstract interpretation in order of the text.
 
 A value read twice may be two values: each statement that reads memory that the kernel writes, or asks a subgroup, gets
-unknowns of its own. A register holds what was last put there, as long as that is the same on all ways here.
+unknowns of its own. A register holds what was last stored there, where all paths to this point agree.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +32,11 @@ class RegisterState:
 
     def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
-        known = self.lasting.get(value)
-        if known is None:
+        lasting = self.lasting.get(value)
+        if lasting is None:
             ir.ask_operands_first(value, self.lasting, self.is_lasting)
-            known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, value.operands))
-        return known
+            lasting = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, value.operands))
+        return lasting
 
     def _is_read_anew(self, value: ir.Expr) -> bool:
         if isinstance(value, ir.Load):
@@ -48,25 +48,26 @@ class RegisterState:
         if not self._is_read_anew(node):
             return node
         cell = cell_of(node)
-        known = self.cells.get(cell) if cell is not None else self.read.get(node)
-        if known is None:
-            known = unknown(node)
+        value = self.cells.get(cell) if cell is not None else self.read.get(node)
+        if value is None:
+            value = unknown(node)
             if isinstance(node, ir.Load) and node.buffer in self.held and node.lanes == 1:
-                known = ir.Var(known.name, known.dtype, 1, *self.held[node.buffer], 0)
+                value = ir.Var(value.name, value.dtype, 1, *self.held[node.buffer], 0)
             if cell is not None:
-                self.cells[cell] = known
+                self.cells[cell] = value
             else:
-                self.read[node] = known
+                self.read[node] = value
             if isinstance(node, ir.Load) and node.buffer.space != "private":
-                self.read_from[known] = node.buffer
-        return known
+                self.read_from[value] = node.buffer
+        return value
 
     def named(self, name: ir.Var, value: ir.Expr) -> ir.Expr:
-        """What a name stands for: an unknown lies where the name does, for whoever bound it knew the bounds to hold."""
-        known = isinstance(value, ir.Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
-        if not known:
+        """What a name stands for: an unknown lies where the name does, for the one who bound it proved the bounds."""
+        narrows = isinstance(value, ir.Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
+        if not narrows:
             return value
         assert isinstance(value, ir.Var)
+        # The same unknown in closer bounds: every register that holds it is narrowed too.
         narrow = ir.Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
         self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
         self.narrowed[narrow] = self.narrowed.get(value, value)
@@ -82,7 +83,7 @@ class RegisterState:
             self.cells[cell] = value
 
     def store(self, buffer: ir.Buffer, index: ir.Expr, value: ir.Expr) -> None:
-        """An element of a private array is set, or several, or one that nobody knows."""
+        """A store to a private array: at an index that is not constant it may be any element, so all are forgotten."""
         if isinstance(index, ir.Const) and value.lanes == buffer.width == 1:
             self.put((buffer, int(index.value)), value)
         else:
@@ -98,12 +99,12 @@ class RegisterState:
         return now
 
     def join(self, test: ir.Expr, other: Cells) -> None:
-        """Two ways meet: the one where `test` holds came with `other`."""
+        """Two paths join: on the one where `test` holds, registers hold `other`."""
         here = self.cells
         self.cells = {c: ir.select(test, other[c], here[c]) for c in here if c in other}
 
     def forget(self, body: ir.Block) -> None:
-        """A loop over `body` begins or ends: nothing is known of the registers that it sets."""
+        """A loop over `body` begins or ends: the registers that it sets hold unknowns."""
         for stmt in ir.statements(body):
             changed = stmt.var if isinstance(stmt, ir.Declare) else stmt.sets
             if changed is not None:
@@ -121,16 +122,16 @@ def cell_of(node: ir.Expr) -> Cell | None:
 def set_in(body: ir.Block) -> list[tuple[Cell, ir.Expr]]:
     """The integers in registers that a block sets, and how they are read."""
     declared = {s.var for s in ir.statements(body) if isinstance(s, ir.Declare)}
-    found: list[tuple[Cell, ir.Expr]] = []
+    cells: list[tuple[Cell, ir.Expr]] = []
     for stmt in ir.statements(body):
         if stmt.sets is not None and stmt.sets not in declared and stmt.sets.dtype.kind in "iu":
-            found.append((stmt.sets, stmt.sets))
+            cells.append((stmt.sets, stmt.sets))
         elif isinstance(stmt, ir.Store) and stmt.buffer.space == "private" and stmt.buffer.dtype.kind in "iu":
             node = ir.load(stmt.buffer, stmt.index)
             cell = cell_of(node)
             if cell is not None:
-                found.append((cell, node))
-    return found
+                cells.append((cell, node))
+    return cells
 
 
 def unknown(node: ir.Expr) -> ir.Var:

@@ -30,13 +30,13 @@ def _array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buf
         modes.setdefault(mode.buffer.length, []).append(mode)
     undecided: list[str] = []
     for extent, coordinates in modes.items():
-        told = decide_array(model, replace(buffer, length=extent, width=1), coordinates, racing)
-        if told.witness is not None:
+        verdict = decide_array(model, replace(buffer, length=extent, width=1), coordinates, racing)
+        if verdict.witness is not None:
             reason = f"a mode has {extent} elements"
-            witness = replace(told.witness, of=f"a mode of {extent} of")
+            witness = replace(verdict.witness, of=f"a mode of {extent} of")
             return Verdict(Claim.INSIDE_ITS_SHAPE, Status.REFUTED, reason, buffer.name, witness)
-        if told.status is Status.UNDECIDED:
-            undecided.append(f"a mode of {extent}: {told.reason}")
+        if verdict.status is Status.UNDECIDED:
+            undecided.append(f"a mode of {extent}: {verdict.reason}")
     if undecided:
         return Verdict(Claim.INSIDE_ITS_SHAPE, Status.UNDECIDED, "; ".join(undecided), buffer.name)
     count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"

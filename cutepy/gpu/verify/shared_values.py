@@ -1,9 +1,9 @@
-"""What shared memory can hold: nothing but what the kernel puts there.
+"""The values in shared memory: those that the kernel stores there.
 
 Law: if every integer that is stored in an array lies between two numbers wherever what is read from it does, and
 nothing is read before it is written, then whatever is read lies between them. The numbers are guessed from what is
-stored that was not read there; one more walk over the kernel, with loads in these bounds, tells whether they hold.
-"""
+stored that was not read there; one more walk over the kernel, with loads in these bounds, checks that they are
+inductive."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -25,22 +25,25 @@ Held = dict[ir.Buffer, Interval]
 def understood(kernel: ir.Kernel, subgroup: int = 32) -> Model:
     """The model of `kernel`, in which loads of shared memory lie where what is stored there does."""
     model = collect(kernel, subgroup)
-    places = [e for access in model.accesses for e in (access.index, *access.guards)]
-    asked = _read(model, places)
+    indices = [e for access in model.accesses for e in (access.index, *access.guards)]
+    asked = _read(model, indices)
     asked |= _read(model, [value for _, value in model.stored if value is not None]) if asked else set()
-    held = {b: found for b, found in _stored(model, asked).items() if b in asked and found != domain(b.dtype)}
+    # 1. A guess: the range of all stores that do not themselves read the array.
+    held = {b: stored for b, stored in _stored(model, asked).items() if b in asked and stored != domain(b.dtype)}
     names = narrowed(tickets_of(kernel, model.work))
     while held or names:
+        # 2. The induction step: with loads in these ranges, all stores lie in them.
         narrow = collect(kernel, subgroup, Known(held, names))
-        found = _stored(narrow, set())
-        kept = {b: bounds for b, bounds in held.items() if b not in found or within(found[b], bounds)}
+        stored = _stored(narrow, set())
+        kept = {b: bounds for b, bounds in held.items() if b not in stored or within(stored[b], bounds)}
         if kept == held:
-            # what is read before it is written, or around a barrier that some threads miss, may be anything
+            # uninitialised memory, and memory read past a divergent barrier, may hold anything
             ordered = decide_barriers(narrow).status is Status.PROVEN
             proven = {v.array for v in decide_written(narrow) if v.status is Status.PROVEN}
             kept = {b: bounds for b, bounds in held.items() if b.name in proven}
             sure = {name: n for name, n in names.items() if narrow.tickets[n].buffer.name in proven}
             if ordered and (kept, sure) == (held, names):
+                # Inductive, initialised and ordered by barriers: the ranges hold.
                 return narrow
             held, names = (kept if kept != held else {}), (sure if ordered and sure != names else {})
         else:
@@ -55,16 +58,16 @@ def _read(model: Model, values: Iterable[ir.Expr]) -> set[ir.Buffer]:
 
 def _stored(model: Model, own: set[ir.Buffer]) -> Held:
     """Where the integers lie that are put in each array, but for those that are read from one of `own`."""
-    found: Held = {}
+    bounds: Held = {}
     for access, value in model.stored:
         whole = domain(access.buffer.dtype)
         sure = replace(access, guards=tuple(g for g in access.guards if not _read(model, [g])))
         facts = facts_of(model, sure)  # a guard over what others write says nothing of a second read
         ends = [whole] if value is None else list(_bounds(model, value, facts, own)) if facts.mask.any() else []
-        ends += [found[access.buffer]] if access.buffer in found else []
+        ends += [bounds[access.buffer]] if access.buffer in bounds else []
         if ends:
-            found[access.buffer] = min(low for low, _ in ends), max(high for _, high in ends)
-    return found
+            bounds[access.buffer] = min(low for low, _ in ends), max(high for _, high in ends)
+    return bounds
 
 
 def _bounds(model: Model, value: ir.Expr, facts: GuardFacts, own: set[ir.Buffer]) -> Iterator[Interval]:

@@ -1,8 +1,8 @@
 """Do results depend on the size of subgroups, which the hardware chooses? Decided by what the kernel asks of them.
 
 Collectives give the same for every size, up to the rounding of sums of floats, and an exchange by a mask below the
-least size stays inside groups that every subgroup has whole. Anything else that a kernel asks of its subgroups may show
-their size; whether it does is tried: one workgroup is interpreted with each size, on numbers of which all sums are
+least size stays inside groups that every subgroup has whole. Any other subgroup operation may depend on
+the size; whether it does is tested: one workgroup is interpreted with each size, on numbers of which all sums are
 exact. Another result refutes; no difference proves nothing.
 """
 
@@ -50,15 +50,16 @@ def decide_subgroup_size(kernel: Kernel, limits: Limits) -> list[Verdict]:
     if not asks_subgroups(kernel) or 0 in kernel.grid:
         return []
     sizes = sizes_of(kernel, limits)
+    # 1. One size, or nothing that depends on it: proven. 2. A trial refutes. 3. Else undecided.
     if len(sizes) == 1:
         return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.PROVEN, f"subgroups have {sizes[0]} threads")]
     if not kernel.varying:
         least = f", of {kernel.lanes} threads or more" if kernel.lanes > SUBGROUP_SIZES[0] else ""
         return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.PROVEN, f"collectives and exchanges inside groups{least}")]
     asked = ", ".join(kernel.varying)
-    found = _difference(kernel, sizes)
-    if found:
-        return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.REFUTED, f"{found}: {asked}")]
+    difference = _difference(kernel, sizes)
+    if difference:
+        return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.REFUTED, f"{difference}: {asked}")]
     return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.UNDECIDED, f"nothing tells that each size gives the same: {asked}")]
 
 
@@ -78,7 +79,7 @@ class _Counted(Watch):
 
 
 def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
-    """Two sizes of subgroup that leave another number in an element, in words; "" where no trial shows it."""
+    """A text that names two subgroup sizes with different results in an element; "" where no trial shows any."""
     endless = any(isinstance(stmt, For) and stmt.stop is None for stmt in statements(kernel.body))
     if endless or sum(buffer.length for buffer in kernel.buffers) > _MOST_ELEMENTS:
         return ""
@@ -92,6 +93,7 @@ def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
             return ""
         first = first or arrays
         for buffer, array in arrays.items():
+            # NaN in both is no difference.
             differs = (array != first[buffer]) & ~((array != array) & (first[buffer] != first[buffer]))
             if differs.any():
                 at = int(np.argmax(differs))
@@ -103,5 +105,5 @@ def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
 def _numbers(buffer: Buffer) -> Values:
     """Contents of which all sums are exact in the element's type: whole numbers from 0 to 6."""
     numbers = np.arange(buffer.length) * 5 % 7
-    found: Values = numbers.astype(buffer.dtype.numpy)
-    return found
+    values: Values = numbers.astype(buffer.dtype.numpy)
+    return values

@@ -1,7 +1,7 @@
-"""Numbers that atomic additions hand out: each invocation gets another one, all below the sum.
+"""Tickets: the old values of atomic additions, distinct for all invocations and below their sum.
 
 Law: if all that changes an element from some point on are atomic additions of one positive constant, and these add up
-to at most 2^32, then no two of them take the same old value. From a first value that is known, all old values lie below
+to at most 2^32, then no two of them take the same old value. From a constant initial value, all old values lie below
 that value plus the sum. An element of a binding is shared by all workgroups, and starts with any value; one of
 workgroup memory has the values that the workgroup stores before a barrier that all its threads pass.
 """
@@ -22,8 +22,8 @@ _READS, _STORES = "Load", "Store"
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What an atomic addition took: numbers that differ by multiples of `step`, of one `element` of `buffer`. `range`
-    is where they lie, None where the first is not known."""
+    """What an atomic addition took: numbers that differ by multiples of `step`, of one `element` of `buffer`.
+    `range` bounds them, None where the initial value is no constant."""
 
     buffer: ir.Buffer
     element: int
@@ -37,11 +37,11 @@ def tickets_of(kernel: ir.Kernel, work: list[Work]) -> dict[ir.Expr, Ticket]:
     for number, (stmt, _, _) in enumerate(work):
         if isinstance(stmt, ir.Change) and not (isinstance(stmt, ir.Atomic) and stmt.op == _READS):
             changed.setdefault(stmt.buffer, []).append(number)
-    found: dict[ir.Expr, Ticket] = {}
+    tickets: dict[ir.Expr, Ticket] = {}
     for buffer, numbers in changed.items():
         if buffer.dtype.kind in "iu" and buffer.space in ("storage", "workgroup"):
-            found |= _of_array(kernel, buffer, work, numbers)
-    return found
+            tickets |= _of_array(kernel, buffer, work, numbers)
+    return tickets
 
 
 def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: list[int]) -> dict[ir.Expr, Ticket]:
@@ -59,11 +59,12 @@ def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: l
         stmt = work[number][0]
         assert isinstance(stmt, ir.Atomic) and isinstance(stmt.index, ir.Const)
         by_element.setdefault(int(stmt.index.value), []).append(number)
-    found: dict[ir.Expr, Ticket] = {}
+    tickets: dict[ir.Expr, Ticket] = {}
     for element, own in by_element.items():
         steps = {_amount(work[number][0]) for number in own}
         threads = kernel.threads * (prod(kernel.grid) if buffer.space == "storage" else 1)
-        total = sum(_amount(work[number][0]) * threads * _turns(work[number][2]) for number in own)
+        # All threads, all iterations, all statements together must not wrap: then no old value comes twice.
+        total = sum(_amount(work[number][0]) * threads * _executions(work[number][2]) for number in own)
         if len(steps) > 1 or total > U32_LIMIT:
             continue
         step = steps.pop()
@@ -71,15 +72,16 @@ def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: l
         start = [value for values in first for value in values]
         interval = None
         if start and None not in start:
-            known = [value for value in start if value is not None]
-            interval = min(known), max(known) + total - step
+            values_before = [value for value in start if value is not None]
+            # The last addition takes the total less one step.
+            interval = min(values_before), max(values_before) + total - step
             low, high = domain(buffer.dtype)
             interval = interval if low <= interval[0] and interval[1] <= high else None
         for number in own:
             stmt = work[number][0]
             if isinstance(stmt, ir.Atomic) and stmt.result is not None:
-                found[stmt.result] = Ticket(buffer, element, step, interval)
-    return found
+                tickets[stmt.result] = Ticket(buffer, element, step, interval)
+    return tickets
 
 
 def _is_addition(stmt: ir.Stmt) -> bool:
@@ -99,7 +101,7 @@ def _is_barrier(work: Work) -> bool:
     return isinstance(stmt, ir.Barrier) and not stmt.storage and not guards and not loops
 
 
-def _turns(loops: tuple[LoopModel, ...]) -> int:
+def _executions(loops: tuple[LoopModel, ...]) -> int:
     """How often a statement in these loops happens at most."""
     return prod(loop.count if loop.bounded else U32_LIMIT for loop in loops)
 
@@ -117,7 +119,7 @@ def _first_value(stmt: ir.Stmt, element: int) -> list[int | None]:
 
 
 def narrowed(tickets: Mapping[ir.Expr, Ticket]) -> dict[ir.Expr, ir.Expr]:
-    """Names in the bounds of their tickets, in place of those that have bounds."""
+    """The names of tickets with a range, each with the same variable in these bounds."""
     return {
         name: ir.Var(name.name, name.dtype, 1, *ticket.range, 0)
         for name, ticket in tickets.items()

@@ -8,7 +8,7 @@ from ...layout.values.methods import ReprIsStr
 
 
 class Status(StrEnum):
-    """What is known of a claim; the worst first."""
+    """The state of a claim, the worst first."""
 
     REFUTED = "refuted"
     UNDECIDED = "undecided"
@@ -59,8 +59,8 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A counter-example: who meets at which element of which array. `given` says what else must hold, if anything; `of`
-    that `element` is a coordinate, and of which mode."""
+    """A counter-example: which invocations access which element of which array. `given` says what else must hold, if
+    anything; `of` that `element` is a coordinate, and of which mode."""
 
     array: str
     layout: str

@@ -19,7 +19,7 @@ from cutepy.gpu.ir import (
     select,
     var,
 )  # fmt: skip
-from cutepy.gpu.verify.barriers import phases
+from cutepy.gpu.verify.barriers import barrier_intervals
 from cutepy.gpu.verify.collect import collect
 from cutepy.tensor.dtypes import u32
 
@@ -30,7 +30,7 @@ K = var("k", hi=3)
 def indices(*body: Stmt) -> list[list[str]]:
     """The indices of shared memory, phase by phase."""
     with new_arena():
-        found = phases(collect(kernel_of(*body, grid=1, local=(S,))), storage=False)
+        found = barrier_intervals(collect(kernel_of(*body, grid=1, local=(S,))), storage=False)
         return [[str(a.index) for a in phase.accesses] for phase in found]
 
 
