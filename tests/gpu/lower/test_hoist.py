@@ -31,7 +31,7 @@ from cutepy.gpu.ir import (
 from cutepy.gpu.ir.ranges import range_of
 from cutepy.gpu.lower import PASSES, finish
 from cutepy.gpu.lower.hoist import hoist
-from cutepy.tensor.dtypes import f32
+from cutepy.tensor.dtypes import f32, i32
 
 X, Y, U = Buffer("x", f32, 64), Buffer("y", f32, 64, writable=True), Buffer("u", f32, 64)
 TID, GROUP = builtin("local_invocation_index", 0, 3), builtin("workgroup_id", 0, 7, axis=1)
@@ -205,3 +205,9 @@ def test_floats_used_twice_are_named_after_a_trace_and_indices_are_not() -> None
     value, at = call("exp", cast(TID, f32)), TID * 4 + GROUP
     text = lines(finish(kernel_of(stored(at, value), stored(at, value + 1.0), buffers=(X, Y))))
     assert text == ["let value = exp(f32(tid))", "y[tid * 4u + group.y] = value", "y[tid * 4u + group.y] = value + 1.0"]
+
+
+def test_a_cast_of_a_name_gets_no_name_and_a_cast_of_a_sum_does() -> None:
+    plain, whole = cast(TID, i32), cast(TID * 4 + GROUP, i32)
+    assert after(stored(plain), stored(plain, const(2.0, f32))) == ["y[i32(tid)] = 1.0", "y[i32(tid)] = 2.0"]
+    assert after(stored(whole), stored(whole, const(2.0, f32)))[0] == "let y_at = i32(tid * 4u + group.y)"

@@ -256,3 +256,26 @@ def test_a_break_leaves_what_was_set_before_it() -> None:
 def test_lanes_of_a_vector_are_stored_one_by_one() -> None:
     cut = put(FRAG, 1, load(X, TID * 2, lanes=2)), stored(get(FRAG, 1), 0), stored(get(FRAG, 2), 4)
     assert after(*cut) == ["let frag = x[tid * 2u]", "y[tid] = frag.x", "y[tid + 4u] = frag.y"]
+
+
+def declared(*body: object) -> list[tuple[int, int, int]]:
+    """The lanes and the bounds of the variables that become of a body."""
+    named = name_registers(kernel_of(*body, buffers=(X, Y), local=(FRAG, ONE, WHOLE)))  # type: ignore[arg-type]
+    return [(s.var.lanes, s.var.lo, s.var.hi) for s in statements(named.body) if isinstance(s, Declare)]
+
+
+def test_halves_of_an_array_are_variables_of_two_lanes() -> None:
+    halves = [Store(FRAG, const(at), get(FRAG, at, 2) + splat(const(1.0, f32), 2)) for at in (0, 2)]
+    assert [lanes for lanes, *_ in declared(turns(*halves), stored(get(FRAG, 3)))] == [2, 2]
+
+
+def test_an_integer_variable_lies_where_the_names_that_read_it_do() -> None:
+    v = var("v", i32, lo=1, hi=3)
+    body = turns(Let(v, get(WHOLE, 0)), put(WHOLE, 0, v % 3 + 1), stored(cast(v, f32)))
+    assert declared(put(WHOLE, 0, 1), body) == [(1, 1, 3)]
+
+
+def test_a_variable_that_is_stored_lane_by_lane_gets_no_second_name() -> None:
+    v = var("v", i32, lanes=4)
+    body = Declare(v, splat(const(2, i32), 4)), Store(WHOLE, const(0), v), stored(cast(get(WHOLE, 1), f32))
+    assert not any(line.endswith("= v") for line in after(*body))

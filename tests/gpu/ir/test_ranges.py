@@ -1,0 +1,45 @@
+"""`ranges`: the interval of an expression holds all its values, and made-up memory is one memory."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from cutepy.gpu.ir import Buffer, binary, component, load, meaning, var
+from cutepy.gpu.ir.ranges import Points, Unknown, range_of
+from cutepy.tensor.dtypes import DType, bool_, f32, i32, u32
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*", "//", "%", "&", "|", "^"])
+@pytest.mark.parametrize(("dtype", "ends"), [(u32, range(5)), (i32, range(-3, 4))])
+def test_an_interval_holds_all_values_of_an_operation(op: str, dtype: DType, ends: range) -> None:
+    """Every pair of small intervals, divisors 0 included; and no interval of u32 goes below 0."""
+    for a, b, c, d in product(ends, repeat=4):
+        if a > b or c > d or (dtype is u32 and op == "-" and a < d):
+            continue
+        value = binary(op, var("x", dtype, lo=a, hi=b), var("y", dtype, lo=c, hi=d))
+        law = meaning(value)
+        if law is None:  # x op x of one number is a constant
+            continue
+        x, y = np.meshgrid(np.arange(a, b + 1), np.arange(c, d + 1))
+        values = law(x.astype(dtype.numpy), y.astype(dtype.numpy)).astype(np.int64)
+        low, high = range_of(value)
+        assert low <= values.min() and values.max() <= high, (op, (a, b), (c, d), (low, high))
+        assert dtype is i32 or low >= 0
+
+
+@pytest.mark.parametrize(("op", "tight"), [("//", (0, 7)), ("%", (0, 2))])
+def test_a_divisor_that_may_be_0_acts_as_1_there(op: str, tight: tuple[int, int]) -> None:
+    assert range_of(binary(op, var("x", hi=7), var("y", hi=3))) == tight
+
+
+def test_an_element_of_made_up_memory_is_the_same_however_it_is_loaded() -> None:
+    at = var("at", hi=5)
+    for dtype in (f32, u32, bool_):
+        x = Buffer("x", dtype, 8)
+        points = Points({at: np.arange(6, dtype=np.uint32)}, frozenset([x]))
+        pair = load(x, at, lanes=2)
+        for lane in (0, 1):
+            np.testing.assert_array_equal(points.of(component(pair, lane)), points.of(load(x, at + lane)))
+        with pytest.raises(Unknown):
+            Points({at: np.arange(6, dtype=np.uint32)}).of(load(x, at))
