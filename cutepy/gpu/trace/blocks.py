@@ -1,14 +1,15 @@
-"""A block of a kernel while the user's code in it runs: the sides of a branch, or the turns of a loop.
+"""A block of a kernel while the user's code in it is traced: the sides of a branch, or the iterations of a loop.
 
 Law: after a block a name that it rebinds is what Python would have given each thread: a register, where a register can
-hold it, and else not bound. What a block does to Python's objects would be done once and not in each thread or turn, so
-that is refused. Items of lists and dictionaries, and attributes, that hold numbers are names like others (`items`).
+hold it, and else not bound. What a block does to Python's objects would be done once and not in each thread or
+iteration, so that is refused. Items of lists and dictionaries, and attributes, that hold numbers are names like others
+(`items`).
 
 | | a branch | a loop |
 |---|---|---|
 | the user's code runs | once for each side, from the names before | once, and again while its registers do not hold |
-| a number is in a register | where the sides leave it different | where a turn ends with another than it began with |
-| what the register is set to | by each side that changes it | before the loop, and at the end of a turn |
+| a number is in a register | where the sides leave it different | where an iteration changes it |
+| the register is set | by each side that changes it | before the loop, and at the end of an iteration |
 | a name is lost | bound on one side only, or no number | first bound inside, or no number |
 """
 
@@ -34,16 +35,16 @@ from .registers import (
     RegisterSlot,
     blank,
     carried,
+    existing_slot,
     fitted,
     form,
-    held,
-    made,
-    put_together,
-    reading,
+    load_slot,
+    new_slot,
+    numbers_of,
     register_for,
     same,
-    setting,
-    taken_apart,
+    store_slot,
+    with_numbers,
 )
 from .snapshot import Snapshot
 from .state import current, is_known
@@ -73,8 +74,8 @@ class Unrolled(ExitStack):
 
     def bounded(self) -> Iterator[object]:
         """The items of an iterator, which may have no end."""
-        for turn, item in enumerate(self.items):
-            if turn >= MOST_ITEMS:
+        for number, item in enumerate(self.items):
+            if number >= MOST_ITEMS:
                 raise KernelError(
                     f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while "
                     f"tracing: does "
@@ -82,21 +83,21 @@ class Unrolled(ExitStack):
                 )
             yield item
 
-    def turn(self) -> bool:
+    def other_side(self) -> bool:
         return not self.runs
 
     def enters(self, left: object) -> object:
-        """Whether a turn of a loop begins: a thread may have left it."""
+        """Whether an iteration begins: the loop may have been left."""
         return opposite(left)
 
     goes_on = enters
 
     def ends(self, test: object) -> object:
-        """Whether a turn of a `while` is not to be."""
+        """Whether a `while` ends before an iteration."""
         return opposite(test)
 
     def ended(self, left: object) -> bool:
-        """Whether all have left a loop."""
+        """Whether the loop has been left in every thread."""
         return is_known(left, True)
 
     def done(self) -> None:
@@ -135,7 +136,7 @@ class Block:
     def remember(self) -> None:
         """The block begins here: what Python's state is now, it is to be at its end."""
         self.before, self.foreign_before = self.bound(), self.outside()
-        self.known, self.depth = self.trace.latest, len(self.trace.blocks)
+        self.latest_before, self.depth = self.trace.latest, len(self.trace.blocks)
         self.state = Snapshot(self.frame, self.items.values(), self.cells)
 
     def __enter__(self) -> Self:
@@ -160,16 +161,16 @@ class Block:
 
     def bound(self) -> dict[str, object]:
         """The names as they are in the user's code."""
-        found = {name: content_of(place) for name, place in self.places.items()}
-        return {name: value for name, value in found.items() if value is not MISSING}
+        values = {name: content_of(slot) for name, slot in self.places.items()}
+        return {name: value for name, value in values.items() if value is not MISSING}
 
     def put(self) -> None:
         """The names and the items are what `now` says; a name of which it says nothing is not bound."""
-        for name, place in self.places.items():
+        for name, slot in self.places.items():
             if name in self.now:
-                place.cell_contents = self.now[name]
-            elif isinstance(place, CellType):
-                del place.cell_contents
+                slot.cell_contents = self.now[name]
+            elif isinstance(slot, CellType):
+                del slot.cell_contents
 
     def outside(self) -> list[object]:
         """What the names that belong to other scopes mean."""
@@ -198,7 +199,7 @@ class Block:
             raise KernelError(f"{self.place}: {why}; a tensor (make_tensor) holds what differs from thread to thread")
         self.trace.open.pop()
         stored = {stmt.buffer for body in bodies for stmt in statements(tuple(body)) if isinstance(stmt, Store)}
-        self.trace.latest = {buffer: name for buffer, name in self.known.items() if buffer not in stored}
+        self.trace.latest = {buffer: name for buffer, name in self.latest_before.items() if buffer not in stored}
 
     def forget(self) -> None:
         """The frame has a name for this block: once it is complete, neither is to keep the other."""
@@ -220,8 +221,8 @@ class Block:
 
     def read(self, like: object, leaves: list[object]) -> object:
         """The value of the form of `like` with these numbers, which may be in registers."""
-        values = [reading(self.trace, leaf) if isinstance(leaf, RegisterSlot) else leaf for leaf in leaves]
-        return put_together(like, values)
+        values = [load_slot(self.trace, leaf) if isinstance(leaf, RegisterSlot) else leaf for leaf in leaves]
+        return with_numbers(like, values)
 
 
 def truth(value: object) -> Expr:
@@ -238,7 +239,7 @@ def opposite(value: object) -> object:
 
 def pairs(old: object, new: object) -> list[tuple[object, object]]:
     """The numbers of a name before and after. Raises CannotCarry where it holds anything else."""
-    first, second = taken_apart(old), taken_apart(new)
+    first, second = numbers_of(old), numbers_of(new)
     if first is None or second is None or form(old) != form(new):
         other = new if second is None or first is not None else old
         raise CannotCarry(f"{_kind(old)} to {_kind(other)}: a register holds a number, or a tuple of as many")
@@ -260,7 +261,7 @@ class Branch(Block):
         self.begin(condition)
 
     def begin(self, holds: Expr) -> None:
-        self.trace.latest = dict(self.known)
+        self.trace.latest = dict(self.latest_before)
         self.body = self.trace.begin_block(self.divergent, holds)
 
     def stop(self) -> None:
@@ -271,8 +272,8 @@ class Branch(Block):
         self.sides.append(BranchSide(self.body, self.bound(), self.trace.latest))
         self.trace.end_block(self.what)
 
-    def turn(self) -> bool:
-        """Go on with the other side."""
+    def other_side(self) -> bool:
+        """End the first side of the branch, and begin the other from the state before."""
         self.stop()
         self.now = dict(self.before)
         self.put()
@@ -282,66 +283,72 @@ class Branch(Block):
     def done(self) -> None:
         """Both sides are complete, or the only one: emit them, and find what their names are after them."""
         self.stop()
-        self.sides.append(BranchSide([], self.before, self.known))
+        self.sides.append(BranchSide([], self.before, self.latest_before))
         then, other = self.sides[:2]
         self.now = {}
-        kept = {name: found for name in self.names if (found := self.merge(name, then, other))}
+        kept = {name: merged for name in self.names if (merged := self.merge(name, then, other))}
         self.close(then.body, other.body)
         if then.body:
             self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
         else:
+            # An `if` without statements on its first side is one under the opposite condition.
             self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
-        self.now |= {name: self.read(*found) for name, found in kept.items()}
+        self.now |= {name: self.read(*merged) for name, merged in kept.items()}
         self.put()
         self.forget()
 
     def merge(self, name: str, then: BranchSide, other: BranchSide) -> tuple[object, list[object]] | None:
-        """The form of a name's value after the branch, and its numbers or where they are; None where the name is known
-        already, or lost."""
+        """The form of a name's value after the branch, and its numbers or their registers; None where both sides agree
+        on it, or where it is lost."""
         first, second, old = (names.get(name, UNBOUND) for names in (then.after, other.after, self.before))
+        # 1. Equal on both sides: no register.
         if same(first, second):
             if first is not UNBOUND:
                 self.now[name] = first
             return None
+        # 2. Nothing is returned on one side yet: a placeholder serves, for `.returned` guards every read.
         if name == RESULT and (first is UNBOUND or second is UNBOUND):  # nothing is returned yet: any value will do
             empty = blank(second if first is UNBOUND else first)
             first, second, old = (empty if x is UNBOUND else x for x in (first, second, old))
             if same(first, second):
                 self.now[name] = first
                 return None
+        # 3. Bound on one side only: not bound afterwards.
         if first is UNBOUND or second is UNBOUND:
             inside = "first bound" if old is UNBOUND else "deleted"
             outer = [b.missing for b in self.trace.open if b.frame is self.frame]
             if not any(name in missing for missing in outer):
                 self.lose(name, f"{inside} at line {self.names[name]}, in those threads only that run")
             return None
+        # 4. A register for each number that differs.
         try:
             values = [(then, other) for other, then in pairs(second, first)]
             registers = [None if same(*both) else register_for(*both[::-1]) for both in values]
         except CannotCarry as why:
             self.rebound(name, why)
             return None
-        olds = taken_apart(old) or ()
+        olds = numbers_of(old) or ()
         olds = olds if len(olds) == len(values) else (UNBOUND,) * len(values)
         leaves = enumerate(zip(values, registers, olds, strict=True))
         return first, [v[0] if r is None else self.merged(self.owner(name, at), r, o, v) for at, (v, r, o) in leaves]
 
     def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
-        """Where a number is after the branch; each side that changes it sets it."""
+        """The register of a number after the branch; each side that changes it stores it."""
         if owner[1][0] == "." and not any(v in self.trace.closed for v in self.read_by(values)):
             return self.chosen(register, values)
-        place = held(self.trace, owner, register, old, self.known)
-        fresh = place is None
-        if place is None:
-            place = made(self.trace, owner, register)
+        slot = existing_slot(self.trace, owner, register, old, self.latest_before)
+        fresh = slot is None
+        if slot is None:
+            slot = new_slot(self.trace, owner, register)
             if any(same(old, value) for value in values):
-                self.trace.emit(setting(place, old))
+                self.trace.emit(store_slot(slot, old))
+        # A side that already holds the value in this register needs no store.
         for side, value in zip(self.sides, values, strict=False):
-            stmt = setting(place, value)
-            if not (side.latest.get(place.buffer) is stmt.value or (fresh and same(old, value))):
+            stmt = store_slot(slot, value)
+            if not (side.latest.get(slot.buffer) is stmt.value or (fresh and same(old, value))):
                 side.body.append(stmt)
         agreed = not self.divergent and all(self.trace.is_uniform(fitted(v, register.dtype)) for v in values)
-        return replace(place, uniform=agreed)
+        return replace(slot, uniform=agreed)
 
     def read_by(self, values: tuple[object, object]) -> list[Expr]:
         return [name for value in values if isinstance(value, Expr) for name in variables(settled(value))]
@@ -350,12 +357,13 @@ class Branch(Block):
         """The one value or the other, by the condition."""
         then, other = (fitted(value, register.dtype) for value in values)
         test, opposite_ = self.condition, self.otherwise
+        # c ? true : x -> c | x, and so on: conditions stay in a form that the prover takes apart.
         if register.dtype is bool_ and (isinstance(then, Const) or then is test):
             return simplify(test | other if is_known(then, True) or then is test else opposite_ & other)
         if register.dtype is bool_ and (isinstance(other, Const) or other is test):
             return simplify(opposite_ | then if is_known(other, True) else test & then)
-        found = select(test, then, other)
-        return carried(found) if register.weak else found
+        value = select(test, then, other)
+        return carried(value) if register.weak else value
 
 
 class Conditional(Branch):
@@ -374,7 +382,7 @@ class Only(Conditional):
 
 
 def only(condition: Expr) -> Unrolled | Only:
-    """`with only(condition):` is `gpu.when` in a function whose text nobody reads: its block binds no name."""
+    """`with only(condition):` is `gpu.when` in a function whose text is not rewritten: its block binds no name."""
     met = simplify(condition)
     if is_known(met, True):
         return Unrolled()
@@ -396,7 +404,7 @@ class Chosen(Conditional):
         return {".value": self.value} if hasattr(self, "value") else {}
 
     def put(self) -> None:
-        """Nobody has a name for it."""
+        """The value has no name."""
 
     def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         """A choice where neither side has a statement."""

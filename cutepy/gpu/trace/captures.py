@@ -239,8 +239,8 @@ class _Reader(Walk):
         self.met[id(value)] = len(self.met), value
         return Identity(kind), self.compound(value, name)
 
-    def values(self, parts: Iterable[tuple[str, object]]) -> Hashable:
-        return tuple([self.value(name, part) for name, part in parts if part is not MISSING])
+    def values(self, members: Iterable[tuple[str, object]]) -> Hashable:
+        return tuple([self.value(name, member) for name, member in members if member is not MISSING])
 
     def compound(self, value: Any, name: str) -> Hashable:
         """What has parts: each kind of thing as Python sees it."""
@@ -402,7 +402,7 @@ class _Reader(Walk):
         return (
             (name_, path, owner, self.value(name, text)),
             self.code(function),
-            self.values([(f"the defaults of {name}", part) for part in defaults]),
+            self.values([(f"the defaults of {name}", member) for member in defaults]),
             tuple([self.values(self.held(held, name)) for held in fields(function)]),
         )
 
@@ -445,8 +445,8 @@ class _Reader(Walk):
 
 def _registered(kind: type) -> tuple[type, ...]:
     """The classes that an abstract class counts as its own beside those that derive from it."""
-    found = [reference() for reference in abc._get_dump(kind)[0]]  # type: ignore[attr-defined]
-    return tuple(sorted((other for other in found if other is not None), key=id))
+    registered = [reference() for reference in abc._get_dump(kind)[0]]  # type: ignore[attr-defined]
+    return tuple(sorted((other for other in registered if other is not None), key=id))
 
 
 def _line_of(code: types.CodeType, name: str) -> int | None:

@@ -101,12 +101,12 @@ def as_complex(value: object) -> Complex:
     raise KernelError(f"{user_place()}: {value!r} is no complex number")
 
 
-def joined(words: np.ndarray[Any, Any]) -> Any:
+def joined(pairs: np.ndarray[Any, Any]) -> Any:
     """The complex numbers of pairs along the last axis."""
-    found = np.empty(words.shape[:-1], object)
-    for place in np.ndindex(found.shape):
-        found[place] = Complex(*words[place])
-    return found[()]
+    numbers = np.empty(pairs.shape[:-1], object)
+    for index in np.ndindex(numbers.shape):
+        numbers[index] = Complex(*pairs[index])
+    return numbers[()]
 
 
 def parted(values: Any) -> np.ndarray[Any, Any]:
@@ -114,8 +114,8 @@ def parted(values: Any) -> np.ndarray[Any, Any]:
     given = np.empty((), object)
     given[()] = values
     table = values if isinstance(values, np.ndarray) else given
-    found = np.empty((*table.shape, 2), object)
-    for place, value in np.ndenumerate(table):
+    pairs = np.empty((*table.shape, 2), object)
+    for index, value in np.ndenumerate(table):
         number = as_complex(value)
-        found[(*place, 0)], found[(*place, 1)] = number.real, number.imag
-    return found
+        pairs[(*index, 0)], pairs[(*index, 1)] = number.real, number.imag
+    return pairs

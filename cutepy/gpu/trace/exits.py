@@ -1,7 +1,7 @@
-"""`break`, `continue` and early `return` as names: what follows them stands in branches, which a thread may skip.
+"""`break`, `continue` and early `return` as flags: what follows them stands in branches, which a thread may skip.
 
-Law: the new text does what the old one did. A loop that is left says so in a name of its own, a turn that is given up
-in another, and a function that returns early in a third; the names are True and False while tracing, or values of the
+Law: the new text computes the same. A loop has a flag that it was left, one that its iteration was skipped, and a
+function one that it has returned; the names are True and False while tracing, or values of the
 GPU, like any other. Where only one side of an `if` goes on, what follows moves into it, and no name is needed. What
 ends a loop is asked for between the statements of its body: there a loop of the kernel has a `break`.
 
@@ -17,11 +17,11 @@ RESULT, RETURNED = ".result", ".returned"
 OWN_SCOPE = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda
 _LOOPS = ast.For, ast.While
 _BODIES = "body", "orelse", "finalbody", "handlers", "cases"
-_WORDS: dict[type[ast.AST], str] = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
+_EXITS: dict[type[ast.AST], str] = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
 
 
 class ExitableLoop(ast.stmt):
-    """A loop of which the name `left` tells that it was left: over the items of `iter`, if there are any, each of which
+    """A loop with the flag `left`, set where it is left: over the items of `iter`, if there are any, each of which
     is bound to `target`. `block` is the variable that holds it."""
 
     _fields = ("target", "iter", "body")
@@ -45,16 +45,16 @@ def ask(block: str, name: str, *args: ast.expr) -> Asked:
 
 
 def leaves(*nodes: ast.AST) -> set[str]:
-    """The words of "return", "break" and "continue" by which something leaves these statements."""
-    found: set[str] = set()
+    """Which of "return", "break" and "continue" leave these statements."""
+    kinds: set[str] = set()
     for node in nodes:
-        if type(node) in _WORDS:
-            found.add(_WORDS[type(node)])
+        if type(node) in _EXITS:
+            kinds.add(_EXITS[type(node)])
         elif isinstance(node, _LOOPS):
-            found |= (leaves(*node.body) & {"return"}) | leaves(*node.orelse)
+            kinds |= (leaves(*node.body) & {"return"}) | leaves(*node.orelse)
         elif not isinstance(node, OWN_SCOPE):
-            found |= leaves(*_inside(node))
-    return found
+            kinds |= leaves(*_inside(node))
+    return kinds
 
 
 def _inside(node: ast.AST) -> list[ast.AST]:
@@ -70,18 +70,18 @@ def falls(body: Sequence[ast.stmt]) -> bool:
 
 
 def without_leaving(function: ast.FunctionDef, yields: bool) -> list[ast.stmt]:
-    """The body of a function that returns at its end only, and whose loops say by a name that they were left.
+    """The body of a function that returns at its end only, and whose loops have flags that they were left.
 
     A generator, which only a text that `yields` has, stays as it is, and so does a function that leaves a `finally`.
     """
-    parts = list(statements(function))
+    inner = list(statements(function))
     early = [stmt for stmt in function.body if not isinstance(stmt, ast.Return) and "return" in leaves(stmt)]
-    if not early and not any(isinstance(n, ast.While | ast.Break | ast.Continue) for n in parts):
+    if not early and not any(isinstance(n, ast.While | ast.Break | ast.Continue) for n in inner):
         return function.body
-    final = [n for part in parts if isinstance(part, ast.Try) for n in part.finalbody]
+    final = [n for statement in inner if isinstance(statement, ast.Try) for n in statement.finalbody]
     if leaves(*final) or (yields and _is_generator(function)):
         return function.body
-    pass_ = _Pass()
+    pass_ = _ExitRewriter()
     if not early:
         return pass_.sequence(function.body)
     last = function.body[-1]
@@ -107,7 +107,7 @@ def _is_generator(node: ast.AST) -> bool:
     )
 
 
-class _Pass:
+class _ExitRewriter:
     """The statements of one function; `loops` are the blocks of the loops around, innermost last."""
 
     def __init__(self) -> None:
@@ -119,33 +119,36 @@ class _Pass:
         """The statements of a list: the body of a loop itself (`top`), or what a function ends with (`last`)."""
         out: list[ast.stmt] = []
         for number, stmt in enumerate(body):
-            words, rest = leaves(stmt), list(body[number + 1 :])
-            if type(stmt) in _WORDS:
+            exits, rest = leaves(stmt), list(body[number + 1 :])
+            if type(stmt) in _EXITS:
                 return [*out, *self.left(stmt, last)]
-            if isinstance(stmt, ast.If) and words and not (top and words & {"return", "break"}):
-                stmt, rest = _moved(stmt, rest)
+            # Only one side goes on: the rest moves into it, and no flag is needed.
+            if isinstance(stmt, ast.If) and exits and not (top and exits & {"return", "break"}):
+                stmt, rest = _with_rest_inside(stmt, rest)
             out += self.statement(stmt, last and not rest)
             rest = rest if falls([stmt]) else []
-            if words and rest:
-                goes_on = self.goes_on(words, top)
-                whole = self.sequence(rest, top=top and "continue" not in words, last=last)
-                if top and words & {"return", "break"}:  # who goes on has not left
+            # The rest runs under the flags: not left, not skipped, not returned.
+            if exits and rest:
+                goes_on = self.goes_on(exits, top)
+                whole = self.sequence(rest, top=top and "continue" not in exits, last=last)
+                if top and exits & {"return", "break"}:  # a thread that goes on has not left
                     whole.insert(0, _set(f".left{self.loops[-1]}", False, stmt))
-                if "return" in words and self.returned:
+                if "return" in exits and self.returned:
                     whole.insert(0, _set(RETURNED, False, stmt))
                 return [*out, at(ast.If(at(goes_on, stmt), whole, []), rest[0])]
-            if words:
+            if exits:
                 return out
         return out
 
     def left(self, stmt: ast.stmt, last: bool) -> list[ast.stmt]:
-        """What is done in place of a statement that leaves."""
+        """The assignments of flags that replace a statement that leaves."""
         if isinstance(stmt, ast.Continue):
             return [_set(f".skipped{self.loops[-1]}", True, stmt)]
         if isinstance(stmt, ast.Break):
             return [_set(f".left{self.loops[-1]}", True, stmt)]
         if not (self.returns and isinstance(stmt, ast.Return)):
             return [stmt]
+        # return x -> .result = x; .returned = True; and the loops around are left too.
         value = stmt.value or at(ast.Constant(None), stmt)
         out: list[ast.stmt] = [at(ast.Assign([ast.Name(RESULT, ast.Store())], value), stmt)]
         if not last:
@@ -153,26 +156,26 @@ class _Pass:
             out.append(_set(RETURNED, True, stmt))
         return out + [_set(f".left{block}", True, stmt) for block in self.loops[-1:]]
 
-    def goes_on(self, words: set[str], top: bool) -> ast.expr:
+    def goes_on(self, exits: set[str], top: bool) -> ast.expr:
         """Whether what follows a statement that may leave is to be done."""
         if not self.loops:
             self.returned = True
             return _not(RETURNED)
         block = self.loops[-1]
         tests: list[ast.expr] = []
-        if words & {"return", "break"}:
+        if exits & {"return", "break"}:
             left = ast.Name(f".left{block}", ast.Load())
             tests.append(ask(block, "goes_on", left) if top else _not(left.id))
-        if "continue" in words:
+        if "continue" in exits:
             tests.append(_not(f".skipped{block}"))
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
     def statement(self, stmt: ast.stmt, last: bool) -> list[ast.stmt]:
-        """A statement that is none of the words; `last` if the function ends after it."""
+        """A statement that is no exit itself; `last` if the function ends after it."""
         if isinstance(stmt, ast.For | ast.While):
             return self.loop(stmt, last)
-        if isinstance(stmt, ast.Try) and stmt.orelse and (words := leaves(*stmt.body)):
-            stmt.orelse = [at(ast.If(self.goes_on(words, False), stmt.orelse, []), stmt.orelse[0])]
+        if isinstance(stmt, ast.Try) and stmt.orelse and (exits := leaves(*stmt.body)):
+            stmt.orelse = [at(ast.If(self.goes_on(exits, False), stmt.orelse, []), stmt.orelse[0])]
         if not isinstance(stmt, OWN_SCOPE):
             self.parts(stmt, last and isinstance(stmt, ast.If | ast.With))
         return [stmt]
@@ -184,45 +187,53 @@ class _Pass:
             if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
                 setattr(node, name, self.sequence(inner, last=last))
             elif isinstance(inner, list):
-                for part in inner:
-                    self.parts(part, False)
+                for handler in inner:
+                    self.parts(handler, False)
 
     def loop(self, loop: ast.For | ast.While, last: bool) -> list[ast.stmt]:
-        words = leaves(*loop.body)
+        exits = leaves(*loop.body)
         while_ = isinstance(loop, ast.While)
-        if not while_ and not words:
+        if not while_ and not exits:
             loop.body, loop.orelse = self.sequence(loop.body), self.sequence(loop.orelse, last=last)
             return [loop]
         self.count += 1
+        # 1. The name of the loop's block, its flags after it.
         block = f".loop{self.count}"
         over, ends = f".over{block}", isinstance(loop, ast.While) and not _is_true(loop.test)
-        body, orelse, always = loop.body, loop.orelse, while_ and not words & {"break", "return"}
+        body, orelse, always = loop.body, loop.orelse, while_ and not exits & {"break", "return"}
         if isinstance(loop, ast.While) and ends:
             out = [_set(over, True, loop)] if orelse and not always else []
+            # 2. while c: S -> while True: if not c: break; S
             test = at(ask(block, "ends", loop.test), loop.test)
             body = [at(ast.If(test, [*out, at(ast.Break(), loop.test)], []), loop.test), *body]
         self.loops.append(block)
         inner = self.sequence(body, top=True)
         self.loops.pop()
-        if "continue" in words:
+        if "continue" in exits:
             inner.insert(0, _set(f".skipped{block}", False, loop))
-        found: list[ast.stmt] = [_set(f".left{block}", False, loop), at(ExitableLoop(block, loop, inner), loop)]
+        # 3. The flag of the loop, and the loop.
+        result: list[ast.stmt] = [_set(f".left{block}", False, loop), at(ExitableLoop(block, loop, inner), loop)]
+        # 4. `else` of a loop that nothing leaves but its condition: it follows, and never where the condition is always
+        # true.
         if orelse and always:
-            return found + self.sequence(orelse, last=last) * ends
+            return result + self.sequence(orelse, last=last) * ends
         if orelse and while_:
-            found.insert(0, _set(over, False, loop))
-        if "return" in words and self.loops:
-            self.returned = True  # also where no statement that is kept says so
+            result.insert(0, _set(over, False, loop))
+        # 5. A return in an inner loop leaves the outer ones.
+        if "return" in exits and self.loops:
+            self.returned = True  # also where no remaining statement sets it
             returned = ast.Name(RETURNED, ast.Load())
-            found.append(at(ast.If(returned, [_set(f".left{self.loops[-1]}", True, loop)], []), loop))
+            result.append(at(ast.If(returned, [_set(f".left{self.loops[-1]}", True, loop)], []), loop))
         if orelse and (ends or not while_):
+            # 6. `else` runs where the loop was not left.
             again: ast.expr = ast.Name(over, ast.Load()) if while_ else _not(f".left{block}")
-            found.append(at(ast.If(again, self.sequence(orelse), []), orelse[0]))
-        return found
+            result.append(at(ast.If(again, self.sequence(orelse), []), orelse[0]))
+        return result
 
 
-def _moved(stmt: ast.If, rest: list[ast.stmt]) -> tuple[ast.If, list[ast.stmt]]:
-    """An `if` of which one side leaves, with what follows it in the other; and what then still follows it."""
+def _with_rest_inside(stmt: ast.If, rest: list[ast.stmt]) -> tuple[ast.If, list[ast.stmt]]:
+    """if c: ...; return / rest -> if c: ...; return / else: rest, where a side leaves. Returns the `if`, and what still
+    follows it: nothing then, else all of `rest`."""
     then, other = falls(stmt.body), falls(stmt.orelse)
     if then and other:
         return stmt, rest
@@ -244,13 +255,13 @@ def _set(name: str, value: bool, place: ast.AST) -> ast.stmt:
 
 def children(node: ast.AST) -> list[ast.AST]:
     """What a node holds, in order of text, but for what says no more than which operator it is, or that it is bound."""
-    found: list[ast.AST] = []
+    nodes: list[ast.AST] = []
     for value in vars(node).values():
         if type(value) is list:
-            found += [x for x in value if isinstance(x, ast.AST)]
+            nodes += [x for x in value if isinstance(x, ast.AST)]
         elif isinstance(value, ast.AST) and value._fields:
-            found.append(value)
-    return found
+            nodes.append(value)
+    return nodes
 
 
 def every(node: ast.AST) -> Iterator[ast.AST]:

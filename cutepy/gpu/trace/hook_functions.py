@@ -15,7 +15,7 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.simplify import simplify
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
-from .loops import Repeated, Turning
+from .loops import Repeated, WhileLoop
 from .python_state import cells_of
 from .rewrite_source import with_hooks
 from .state import current, is_known, tracing
@@ -56,8 +56,8 @@ def identified(value: object) -> object:
 
 def matched(value: object) -> object:
     """What `match` compares with patterns that name classes."""
-    for part in value if isinstance(value, tuple | list) else (value,):
-        _check_kind(part, int, "by conditions")
+    for kind in value if isinstance(value, tuple | list) else (value,):
+        _check_kind(kind, int, "by conditions")
     return value
 
 
@@ -94,7 +94,7 @@ def look() -> None:
         trace.open[-1].look(place_of(frame.f_code.co_filename, frame.f_lineno))
 
 
-def leave(word: str, blocks: tuple[Block | Unrolled, ...], value: object = None) -> object:
+def leave(kind: str, blocks: tuple[Block | Unrolled, ...], value: object = None) -> object:
     """Before a statement that leaves blocks."""
     frame = sys._getframe(1)
     for block in reversed(blocks):
@@ -102,9 +102,9 @@ def leave(word: str, blocks: tuple[Block | Unrolled, ...], value: object = None)
             way = {
                 "break": "bound the loop, or let gpu.when decide about its body",
                 "yield": "write the block where the value is used",
-            }.get(word, "write `if condition: return` outside loops, or put what follows under the opposite condition")
+            }.get(kind, "write `if condition: return` outside loops, or put what follows under the opposite condition")
             raise KernelError(
-                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {word} inside {block.what}: it would be done "
+                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {kind} inside {block.what}: it would be done "
                 f"once while tracing, and not by each thread; {way}"
             )
     return value
@@ -137,15 +137,19 @@ def branching(test: object, tables: Tables, cells: FunctionType) -> Unrolled | B
 def repeated(
     subject: Any, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str = ""
 ) -> Unrolled | Repeated:
-    """What `for counters in subject:` goes through; `left` is the name that tells that it was left."""
+    """What `for counters in subject:` goes through; `left` is the name of the flag that it was left."""
     if isinstance(subject, LoopRange):
         return Repeated(subject, tables, cells_of(cells), counters, sys._getframe(1), left)
     return Unrolled(subject)
 
 
-def turning(_: None, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str) -> Unrolled | Turning:
+def while_loop(
+    _: None, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str
+) -> Unrolled | WhileLoop:
     """What `while` goes through."""
-    return Turning(tables, cells_of(cells), sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
+    return (
+        WhileLoop(tables, cells_of(cells), sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
+    )
 
 
 def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:
@@ -157,7 +161,7 @@ def _decided(test: object, first: Callable[[], object], second: Callable[[], obj
         return first() if condition.value else second()
     with Chosen(condition, frame) as branch:
         branch.value = first()
-        branch.turn()
+        branch.other_side()
         branch.value = second()
     return branch.now[".value"]
 
@@ -189,7 +193,7 @@ def compared(value: object, *rest: Comparison) -> object:
 def _compared(value: object, rest: Sequence[Comparison], frame: FrameType) -> object:
     (compare, operand), *others = rest
     right = operand()
-    found = compare(value, right)
+    holds = compare(value, right)
     if not others:
-        return found
-    return _decided(found, lambda: _compared(right, others, frame), lambda: _itself(found), frame)
+        return holds
+    return _decided(holds, lambda: _compared(right, others, frame), lambda: _itself(holds), frame)

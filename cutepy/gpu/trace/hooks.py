@@ -12,7 +12,7 @@ HOOKS = "__cutepy__"
 #: The variable that holds a function over all names that blocks of a function bind: their cells are its closure.
 CELLS = ".cells"
 
-#: The variable that gets what a call gives, by the file and the place of the call: its lines, then its columns.
+#: The variable that a call's result is assigned to, by the file and the position of the call: lines, then columns.
 ASSIGNED: dict[tuple[object, ...], str] = {}
 
 Function = ast.FunctionDef | ast.Lambda
@@ -50,17 +50,17 @@ class Hooks:
         return _VISITS.get(type(node), _VISIT_PARTS)(self, node)
 
     def visit_parts(self, node: ast.AST) -> Any:
-        """A node of which only the parts are looked at."""
-        known = vars(node)
+        """Visit the children of a node, without a change of its own."""
+        fields = vars(node)
         for name in node._fields:
-            value = known.get(name)
+            value = fields.get(name)
             if type(value) is list:
                 if name not in _BODIES:
                     value[:] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
                 elif self.scope is not None:
                     value[:] = self.body(value)
             elif isinstance(value, ast.AST) and value._fields:
-                known[name] = self.visit(value)
+                fields[name] = self.visit(value)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
@@ -106,13 +106,13 @@ class Hooks:
         return self.visit_parts(node)
 
     def assigned(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Note which variable gets what a call gives, by the place of the call."""
+        """Note the variable that a call's result is assigned to, by the position of the call."""
         if isinstance(value, ast.Call) and isinstance(target, ast.Name):
-            place = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
-            ASSIGNED[(self.file, *place)] = target.id
+            position = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+            ASSIGNED[(self.file, *position)] = target.id
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            for one, part in zip(target.elts, value.elts, strict=True):
-                self.assigned(one, part)
+            for one, item in zip(target.elts, value.elts, strict=True):
+                self.assigned(one, item)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
         self.apart += 1
@@ -190,6 +190,7 @@ class Hooks:
         something, or set a part of something."""
         out: list[ast.stmt] = []
         for stmt in body:
+            # Compound statements look for themselves, at the end of their blocks.
             before, simple = self.changes, not hasattr(stmt, "body")
             new = self.visit(stmt)
             out += new if isinstance(new, list) else [new]
@@ -209,6 +210,7 @@ class Hooks:
         assert self.scope is not None
         self.scope.blocks.pop()
         lines = dict(self.scope.bound[since:])
+        # Names by owner: those of this function, those that inner functions set, and those of other scopes.
         own = {n: line for n, line in lines.items() if n not in self.scope.foreign}
         own |= {n: subject.lineno for n in self.scope.shared if n not in own}
         others = {n: line for n, line in lines.items() if n in self.scope.foreign}
@@ -252,12 +254,13 @@ class Hooks:
         block, since = self.block()
         then, other = self.body(node.body), self.body(node.orelse)
         opened = self.opened("branching", test, since)
+        # if c: S else: T -> b = branching(c, ...); if b.runs: S; if b.other_side(): T; b.done()
         out: list[ast.stmt] = [
             ast.Assign([ast.Name(block, ast.Store())], opened),
             ast.If(_ask(block, "runs"), then, []),
         ]
         if other:
-            out.append(ast.If(ast.Call(_ask(block, "turn"), [], []), other, []))
+            out.append(ast.If(ast.Call(_ask(block, "other_side"), [], []), other, []))
         out.append(ast.Expr(ast.Call(_ask(block, "done"), [], [])))
         return [at(stmt, node) for stmt in out]
 
@@ -273,10 +276,10 @@ class Hooks:
         self.visit_parts(node)
         if self.scope is None or apart != self.apart:
             return node
-        word = "both" if isinstance(node.op, ast.And) else "either"
+        function = "both" if isinstance(node.op, ast.And) else "either"
         *others, last = node.values
         for value in reversed(others):
-            last = at(_call(word, value, _later(last)), node)
+            last = at(_call(function, value, _later(last)), node)
         return last
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -290,6 +293,7 @@ class Hooks:
         self.visit_parts(node)
         if self.scope is None or apart != self.apart:
             return node
+        # One comparison is an operator of the value; `x is True` compares the number that it may be.
         if len(node.ops) == 1:
             truth = node.comparators[0]
             if (
@@ -300,6 +304,7 @@ class Hooks:
                 node.left = at(_call("identified", node.left), node)
             return node
         a, b = ast.Name("a", ast.Load()), ast.Name("b", ast.Load())
+        # a < b < c evaluates b once, and c only where a < b.
         pairs: list[ast.expr] = []
         for op, operand in zip(node.ops, node.comparators, strict=True):
             names = [ast.arg("a"), ast.arg("b")]
@@ -308,8 +313,8 @@ class Hooks:
         return at(_call("compared", node.left, *pairs), node)
 
     def visit_ExitableLoop(self, node: ExitableLoop) -> ast.AST:
-        """A loop that may be left: asked at the end of a turn whether it is, and, for one that Python goes through,
-        at the beginning whether a thread has left it."""
+        """A loop that may be left: its block is asked at the end of an iteration, and, for one that Python
+        unrolls, also at the beginning."""
         assert self.scope is not None
         subject = at(ast.Constant(None), node) if node.iter is None else self.visit(node.iter)
         block, since = self.block(loop=True, name=node.block)
@@ -317,9 +322,11 @@ class Hooks:
         bind: list[ast.stmt] = []
         if node.target is not None:
             bind.append(at(ast.Assign([node.target], ast.Name(item, ast.Load())), node))
+        # for i in xs: S -> with repeated(xs, ...) as b: for .item in b: if b.enters(left): i = .item; S; if
+        # b.ended(left): break
         body = self.body([at(ast.If(ask(block, "enters", left), [*bind, *node.body], []), node)])
         counter = () if node.target is None else self.names(node.target)
-        opened = self.opened("turning" if node.iter is None else "repeated", subject, since, counter, node.left)
+        opened = self.opened("while_loop" if node.iter is None else "repeated", subject, since, counter, node.left)
         ended = at(ast.If(ask(block, "ended", left), [ast.Break()], []), node)
         loop = at(ast.For(ast.Name(item, ast.Store()), ast.Name(block, ast.Load()), [*body, ended], []), node)
         return at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [loop]), node)
@@ -361,9 +368,9 @@ class Hooks:
         assert self.scope is not None
         return next((i for i, (_, loop) in enumerate(reversed(self.scope.blocks)) if loop), 0)
 
-    def leaving(self, node: ast.stmt, word: str, count: int) -> list[ast.stmt]:
+    def leaving(self, node: ast.stmt, kind: str, count: int) -> list[ast.stmt]:
         left = self.blocks(count)
-        return [at(ast.Expr(_call("leave", ast.Constant(word), left)), node), node] if left.elts else [node]
+        return [at(ast.Expr(_call("leave", ast.Constant(kind), left)), node), node] if left.elts else [node]
 
     def blocks(self, count: int) -> ast.Tuple:
         """The innermost open blocks, as a tuple."""
@@ -407,9 +414,9 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(HOOKS, ast.Load()), name, ast.Load()), list(args), [])
 
 
-def _call_at(place: Any, name: str, *args: ast.expr) -> ast.Call:
+def _call_at(position: Any, name: str, *args: ast.expr) -> ast.Call:
     """The same at a place, where the arguments have places of their own: `at` looks for what has none."""
-    where = place_of(place)
+    where = place_of(position)
     hooks = ast.Attribute(ast.Name(HOOKS, _LOAD, **where), name, _LOAD, **where)
     return ast.Call(hooks, list(args), [], **where)
 

@@ -1,7 +1,7 @@
-"""The turns of a loop of the kernel: a turn is traced once, and again while its registers do not hold what it makes.
+"""Loops of the kernel: the body is traced once, and again until the types and bounds of its registers are inductive.
 
-Law: a name that a turn changes is in a register, which is set where the turn ends or the loop is left. A `while` is
-Python's own if what ends it is known while tracing, and else a loop.
+Law: a name that an iteration changes is in a register, which is stored at the end of the iteration, or where the loop
+is left. A `while` is unrolled by Python if its condition is known while tracing, and else a loop.
 """
 
 import sys
@@ -44,28 +44,28 @@ from .registers import (
     Register,
     RegisterSlot,
     blank,
-    made,
-    reading,
+    initial_slot,
+    load_slot,
+    new_slot,
+    numbers_of,
     register_for,
     same,
-    setting,
-    starting,
-    taken_apart,
+    store_slot,
     widened,
 )
 from .state import is_known
 from .statements import AtMost, LoopRange, loop_over
 
-#: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
-MOST_TURNS = 16
-#: Turns of a loop that Python goes through while a kernel is traced.
+#: Passes over the body of a loop at most, until its registers are inductive: a type, bounds, a sign.
+MOST_PASSES = 16
+#: Iterations of a loop that Python unrolls while a kernel is traced.
 MOST_UNROLLED = 1 << 14
 _RETURNS = RESULT, RETURNED
 
 
 @dataclass(frozen=True, slots=True)
 class LoopExit:
-    """A place where threads leave a loop: which statement of its body, with the names and the registers there."""
+    """A `break` of a loop: the number of its statement in the body, the names and the contents of registers there."""
 
     at: int
     condition: Expr
@@ -75,7 +75,8 @@ class LoopExit:
 
 
 class Repeated(Block):
-    """`for k in gpu.loop(n):`. With `left`, the name that tells so, threads may leave it before its end."""
+    """`for k in gpu.loop(n):`. With `left`, the name of the flag that it was left, threads may leave it before its
+    end."""
 
     def __init__(
         self, loop: LoopRange, tables: Tables, cells: Cells, counters: tuple[str, ...], frame: FrameType, left: str = ""
@@ -90,11 +91,11 @@ class Repeated(Block):
         self.dead = False
 
     def enters(self, left: object) -> bool:
-        """A turn begins for those only who have not left."""
+        """True: an iteration runs in the threads that have not left."""
         return True
 
     def goes_on(self, left: object) -> bool:
-        """Those leave the loop here for whom `left` holds; whether there may be others."""
+        """Emit a `break` for the threads where `left` holds. False where that is all of them."""
         condition = simplify(truth(left))
         if self.dead or is_known(condition, False):
             return not self.dead
@@ -109,7 +110,8 @@ class Repeated(Block):
         return not self.dead
 
     def ended(self, left: object) -> bool:
-        """A turn ends here: those leave who have not yet. Python goes on with what follows the loop in any case."""
+        """The end of an iteration, with a last `break`. Python's own loop goes on: what follows it is traced in any
+        case."""
         self.goes_on(left)
         return False
 
@@ -119,6 +121,7 @@ class Repeated(Block):
         counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
         back = trace.checkpoint()
         place = self.frame.f_code, self.place
+        # What an earlier trace of this loop settled on is the first assumption.
         guess, before = trace.guesses.get(place), dict(self.before)
         if guess is not None:
             self.carried, self.mixed, self.parting, empty = guess
@@ -126,11 +129,13 @@ class Repeated(Block):
             guess = guess if self.carried.keys() <= self.before.keys() else None
         if guess is None:
             self.carried, self.mixed, self.parting = {}, set(), ""
-        for turn in range(MOST_TURNS):
+        for pass_number in range(MOST_PASSES):
+            # Each pass begins from the state before the loop: registers get their start values, the body is traced
+            # anew.
             back()
             flag = self.flag()
             self.leaves = {name: self.start(name, registers) for name, registers in self.carried.items()}
-            trace.latest = {}  # a later turn finds what an earlier one left
+            trace.latest = {}  # an iteration finds what the one before it stored
             self.exits, self.dead, parting = [], False, self.parting
             body = trace.begin_block(loop.divergent or parting)
             none = dict.fromkeys([self.left, RETURNED] if RETURNED in self.before else [self.left], False)
@@ -139,10 +144,12 @@ class Repeated(Block):
             yield counter
             self.look()
             after = self.bound()
-            settled = self.settles(entry, after, turn) and parting == self.parting
+            # Inductive? Else the next pass assumes more: wider bounds, another type, a name more in a register.
+            settled = self.settles(entry, after, pass_number) and parting == self.parting
             if not settled and guess is not None:  # begin anew, and learn from what there is
                 guess, self.carried, self.mixed, self.parting = None, {}, set(), ""
                 self.missing, self.before, self.lost_items = set(), before, {}
+            # Only the last pass emits.
             if settled:
                 self.keep(after, body, flag)
             trace.end_block(self.what)
@@ -158,7 +165,8 @@ class Repeated(Block):
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
         if self.left:
-            self.now[self.left] = True if flag is None else reading(trace, flag)
+            self.now[self.left] = True if flag is None else load_slot(trace, flag)
+        # First bound in the body: a loop may have no iteration, so it is not bound afterwards.
         for name in after.keys() - self.before.keys():
             self.lose(name, f"first bound at line {self.names[name]}, in a turn of the loop: a loop may have none;")
         for name in self.counters:
@@ -168,7 +176,7 @@ class Repeated(Block):
         self.forget()
 
     def check_ends(self, body: list[Stmt]) -> None:
-        """Raise KernelError for a loop that whoever begins a second turn never leaves."""
+        """Raise KernelError for a loop that no thread leaves once it has begun a second iteration."""
         changing: set[Expr | None] = set()
         for stmt in statements(tuple(body)):
             made_of = [node for value in stmt.expressions for node in nodes(value)]
@@ -185,22 +193,22 @@ class Repeated(Block):
             )
 
     def flag(self) -> RegisterSlot | None:
-        """Where it is kept whether the loop was left, if it may also come to its end."""
+        """The register of the flag that the loop was left, if it may also come to its end."""
         if not self.left or self.loop.stop is None:
             return None
-        place = made(self.trace, self.owner(self.left, 0), Register(bool_))
-        self.trace.emit(setting(place, False))
-        return place
+        slot = new_slot(self.trace, self.owner(self.left, 0), Register(bool_))
+        self.trace.emit(store_slot(slot, False))
+        return slot
 
     def start(self, name: str, registers: list[Register | None]) -> list[object]:
         """The numbers of a name, or where they are: in registers that are given their first value before the loop."""
-        leaves = enumerate(zip(registers, taken_apart(self.before[name]) or (), strict=True))
+        leaves = enumerate(zip(registers, numbers_of(self.before[name]) or (), strict=True))
         agreed = self.loop.uniform and not self.parting and name not in self.mixed
         return [
             old
             if register is None
             else replace(
-                starting(self.trace, self.owner(name, at), register, old),
+                initial_slot(self.trace, self.owner(name, at), register, old),
                 uniform=agreed and self.is_uniform(old),
             )
             for at, (register, old) in leaves
@@ -210,15 +218,15 @@ class Repeated(Block):
         return not isinstance(value, Expr) or self.trace.is_uniform(settled(value))
 
     def values(self) -> dict[str, object]:
-        """The names as a turn, or what comes after the loop, finds them."""
+        """The names at the beginning of an iteration, or after the loop."""
         return {
             name: self.read(old, self.leaves[name]) if name in self.carried else old
             for name, old in self.before.items()
             if name not in self.missing
         }
 
-    def settles(self, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
-        """Whether all names were traced as what they are, wherever a turn ends."""
+    def settles(self, entry: dict[str, object], after: dict[str, object], pass_number: int) -> bool:
+        """Whether the assumptions of this pass about all names hold wherever an iteration ends."""
         after = {name: value for name, value in after.items() if name not in _RETURNS} | {
             name: entry[name] for name in _RETURNS if name in entry
         }
@@ -227,45 +235,53 @@ class Repeated(Block):
         if returned and RESULT not in self.before:
             self.before[RESULT] = blank(returned[0])
             return False
-        found = [self.learn(name, entry, names, turn) for names in ends for name in self.before]
-        return all(found)
+        settled_names = [self.learn(name, entry, names, pass_number) for names in ends for name in self.before]
+        return all(settled_names)
 
-    def learn(self, name: str, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
-        """Whether a name was traced as what it is: unchanged, or in registers that hold what it becomes."""
+    def learn(self, name: str, entry: dict[str, object], after: dict[str, object], pass_number: int) -> bool:
+        """Whether the assumption about a name holds: unchanged, or in registers of the right types and bounds."""
         if name in self.missing or name in self.counters or name == self.left:
             return True
-        old, known = self.before[name], self.carried.get(name)
-        if known is None and name in after and same(old, after[name]):
+        old, registers_before = self.before[name], self.carried.get(name)
+        if registers_before is None and name in after and same(old, after[name]):
             return True
         try:
             if name not in after:
                 raise CannotCarry("its value to none")
+            # Each number of the value: the register that it has, or one that holds both start and end; widened by what
+            # was seen.
             values = pairs(old, after[name])
-            registers = known or [None] * len(values)
-            starts = taken_apart(entry[name]) or ()
+            registers = registers_before or [None] * len(values)
+            starts = numbers_of(entry[name]) or ()
             leaves = list(zip(registers, values, starts, self.leaves.get(name, registers), strict=True))
-            found = [r if same(v[1], start) else widened(r or register_for(*v), *v, turn) for r, v, start, _ in leaves]
+            registers_now = [
+                r if same(v[1], start) else widened(r or register_for(*v), *v, pass_number) for r, v, start, _ in leaves
+            ]
         except CannotCarry as why:
             self.missing.add(name)
             self.carried.pop(name, None)
             self.rebound(name, why)
             return False
-        self.carried[name] = found
-        ends = [value[1] for _, value, _, place in leaves if isinstance(place, RegisterSlot) and place.uniform]
+        self.carried[name] = registers_now
+        ends = [value[1] for _, value, _, slot in leaves if isinstance(slot, RegisterSlot) and slot.uniform]
         if all(map(self.is_uniform, ends)):
-            return found == known
+            return registers_now == registers_before
+        # Threads differ in it at the end of an iteration: the next pass does not assume it uniform.
         self.mixed.add(name)
         return False
 
     def keep(self, after: dict[str, object], body: list[Stmt], flag: RegisterSlot | None) -> None:
-        """Set the registers where a turn ends, but for those that hold what was read from them last."""
+        """Store the registers where an iteration ends or the loop is left, but for those that hold the value
+        already."""
         if not self.dead:
             body += self.settings(
                 {name: after[name] for name in self.leaves if name not in _RETURNS}, self.trace.latest
             )
         for exit_ in self.exits[::-1]:
             last = self.settings(exit_.names, exit_.latest, exit_.condition)
-            last += [] if flag is None else [setting(flag, True)]
+            last += [] if flag is None else [store_slot(flag, True)]
+            # if (c) { S } let ...; break if (c) -> break if (c) { S; stores }: one branch, where the lets read nothing
+            # of it.
             at = exit_.at - 1
             while at >= 0 and isinstance(body[at], Let):
                 at -= 1
@@ -279,22 +295,22 @@ class Repeated(Block):
 
     def settings(self, names: dict[str, object], latest: dict[Buffer, Expr], holds: Expr | None = None) -> list[Stmt]:
         """What sets the registers to the values of names, where `holds` does."""
-        found: list[Stmt] = []
+        stores: list[Stmt] = []
         for name, leaves in self.leaves.items():
-            for place, value in zip(leaves, taken_apart(names.get(name, ())) or (), strict=name in names):
-                if isinstance(place, RegisterSlot):
+            for slot, value in zip(leaves, numbers_of(names.get(name, ())) or (), strict=name in names):
+                if isinstance(slot, RegisterSlot):
                     value = settled(value) if isinstance(value, Expr) and not isinstance(value, Carried) else value
                     if isinstance(value, Select) and value.condition is holds:
                         value = value.then
-                    stmt: Store = setting(place, True if value is holds else value)
-                    if latest.get(place.buffer) is not stmt.value:
-                        found.append(stmt)
-        return found
+                    stmt: Store = store_slot(slot, True if value is holds else value)
+                    if latest.get(slot.buffer) is not stmt.value:
+                        stores.append(stmt)
+        return stores
 
 
 def turns(counted: Iterable[Expr], counter: str, **carried: CellType) -> Iterator[Expr]:
-    """`for k in turns(loop(n), "k", total=cell):` is `for k in gpu.loop(n):` in a function whose text nobody reads:
-    what turns carry is in cells, under the names that their registers get."""
+    """`for k in turns(loop(n), "k", total=cell):` is `for k in gpu.loop(n):` in a function whose text is not
+    rewritten: what the loop carries is in cells, under the names that their registers get."""
     if not isinstance(counted, LoopRange):
         return iter(counted)
     frame = sys._getframe(1)
@@ -302,8 +318,8 @@ def turns(counted: Iterable[Expr], counter: str, **carried: CellType) -> Iterato
     return iter(Repeated(counted, (names, ()), carried, (counter,), frame))
 
 
-class Turning(Repeated):
-    """`while test:`: Python's own if it is known of each turn whether it is the last, else a loop from the first."""
+class WhileLoop(Repeated):
+    """`while test:`: unrolled by Python if the condition is known before each iteration, else a loop from the first."""
 
     def __init__(self, tables: Tables, cells: Cells, frame: FrameType, left: str) -> None:
         line = frame.f_lineno
@@ -318,7 +334,7 @@ class Turning(Repeated):
         self.number = 0
 
     def ends(self, test: object) -> object:
-        """Whether a turn is not to be; of `gpu.at_most` the bound is noted."""
+        """Whether the loop ends before an iteration; the bound of `gpu.at_most` is noted."""
         if not isinstance(test, AtMost):
             return opposite(test)
         if self.most is None:
@@ -328,6 +344,7 @@ class Turning(Repeated):
     def goes_on(self, left: object) -> bool:
         if self.gpu:
             return super().goes_on(left)
+        # One unknown condition makes the whole `while` a loop.
         unsure = isinstance(left, Expr) and not isinstance(simplify(truth(left)), Const)
         self.unknown |= unsure or isinstance(self.most, Expr)
         self.over = isinstance(self.most, int) and self.number >= self.most
@@ -351,7 +368,7 @@ class Turning(Repeated):
                     f"tracing, and "
                     "written out: does its condition ever become false? count with gpu.loop, or bound it by gpu.at_most"
                 )
-        back()  # all that was gone through is taken back
+        back()  # unrolled statements are discarded
         if self.most is not None:
             self.ask_again()
             bounded = loop_over(self.most)

@@ -9,13 +9,13 @@ from types import FrameType
 from typing import Any
 
 from .python_state import is_of_library
-from .registers import taken_apart
+from .registers import numbers_of
 
 
 @dataclass(slots=True)
 class Item:
-    """A place of a list or of a dictionary, which an object's attributes are too, as the cell of a variable; a user's
-    kind of list may do more than keep what it is given, and keeps here what is there."""
+    """An item of a list or dictionary, or an attribute, with the interface of a variable's cell. It is read and set by
+    the builtin type's own methods, for a user's subclass may do more."""
 
     holder: Any
     key: Any
@@ -35,26 +35,26 @@ class Item:
 
 def items_of(frame: FrameType) -> dict[str, Item]:
     """The places that hold a number or a tuple of them, by how the function writes them."""
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     seen: set[int] = set()
-    waiting = [(n, v) for n, v in frame.f_locals.items() if n[0] != "." and n not in frame.f_code.co_freevars]
-    for name, value in waiting:
+    pending = [(n, v) for n, v in frame.f_locals.items() if n[0] != "." and n not in frame.f_code.co_freevars]
+    for name, value in pending:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        parts: list[tuple[Any, str]] = []
+        members: list[tuple[Any, str]] = []
         holder: Any = value
         if isinstance(value, list | tuple):
-            parts = [(i, f"{name}[{i}]") for i in range(len(value))]
+            members = [(i, f"{name}[{i}]") for i in range(len(value))]
         elif isinstance(value, dict):
-            parts = [(key, f"{name}[{key!r}]") for key in value]
+            members = [(key, f"{name}[{key!r}]") for key in value]
         elif hasattr(value, "__dict__") and not isinstance(value, type) and not is_of_library(type(value)):
             holder = vars(value)
-            parts = [(key, f"{name}.{key}") for key in holder]
-        for key, part in parts:
+            members = [(key, f"{name}.{key}") for key in holder]
+        for key, spelling in members:
             item = Item(holder, key)
-            if isinstance(holder, tuple) or taken_apart(item.cell_contents) is None:
-                waiting.append((part, item.cell_contents))
+            if isinstance(holder, tuple) or numbers_of(item.cell_contents) is None:
+                pending.append((spelling, item.cell_contents))
             else:
-                found[part] = item
-    return found
+                items[spelling] = item
+    return items

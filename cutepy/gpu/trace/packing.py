@@ -1,4 +1,4 @@
-"""Parts of words in a kernel: shifts and masks take them out, and whole words are put together of them.
+"""Packed elements in a kernel: bit fields of 32-bit words, extracted by shifts and masks, and stored as whole words.
 
 Law: `unpack(words, inside, dtype)` is, entry by entry, bits [inside * b, (inside + 1) * b) of a word as a value of
 `dtype`, in the type that a kernel has for it: i32 and u32 for integers of fewer bits.
@@ -21,15 +21,15 @@ Objects = np.ndarray[Any, np.dtype[np.object_]]
 
 
 def unpack(words: Any, inside: Any, dtype: DType) -> Any:
-    """The parts of words, as an array where the words are one."""
+    """The bit fields of words, as an array where the words are one."""
     if not isinstance(words, np.ndarray):
-        return _part(words, inside, dtype)
+        return _field(words, inside, dtype)
     places = np.broadcast_to(np.asarray(inside, object), words.shape).ravel()
-    parts = boxed(_part(word, place, dtype) for word, place in zip(words.ravel(), places, strict=True))
-    return parts.reshape(words.shape)
+    fields = boxed(_field(word, position, dtype) for word, position in zip(words.ravel(), places, strict=True))
+    return fields.reshape(words.shape)
 
 
-def _part(word: ir.Expr, inside: Any, dtype: DType) -> ir.Expr:
+def _field(word: ir.Expr, inside: Any, dtype: DType) -> ir.Expr:
     bits, whole = dtype.bits, ir.cast(word, u32, bits=True)
     if bits == 32:
         return ir.cast(word, dtype, bits=True)
@@ -39,49 +39,53 @@ def _part(word: ir.Expr, inside: Any, dtype: DType) -> ir.Expr:
         return ir.cast(ir.component(both, ir.cast(at, u32)), f16)
     low = ir.cast(at, u32) * bits
     if dtype.kind == "u":
+        # The field at the top needs no mask.
         shifted = simplify(whole >> low)
         return shifted if isinstance(low, ir.Const) and low.value == 32 - bits else shifted & ((1 << bits) - 1)
+    # To the top, and back by an arithmetic shift: the sign is extended.
     return ir.cast(simplify(whole << simplify(32 - bits - low)), i32, bits=True) >> 32 - bits
 
 
 def whole_words(
     split: tuple[Any, Any], dtype: DType, values: Any, where: Any, name: str
 ) -> tuple[Objects, Objects, Objects | None]:
-    """The words, their new values and where they are written, of a store that writes all parts of each.
+    """(indices of words, their new values, predicates or None) of a store that writes all fields of each word.
 
-    Raises KernelError for a part of a word: the others may be another thread's.
+    Raises KernelError where fields of a word are missing: another thread may own them.
     """
     per, place = 32 // dtype.bits, user_place()
+    # 1. Group the fields by word; simplified indices of one word are one expression.
     words = [simplify(ir.as_expr(w)) for w in np.asarray(split[0], object).ravel()]
     shape = np.shape(np.asarray(split[0], object))
     flat = np.broadcast_to(np.asarray(values, object), shape).ravel()
     masks = np.broadcast_to(np.asarray(where, object), shape).ravel()
-    parts: dict[ir.Expr, dict[int, tuple[Any, Any]]] = {}
+    fields_of: dict[ir.Expr, dict[int, tuple[Any, Any]]] = {}
     for word, inside, value, mask in zip(words, np.asarray(split[1], object).ravel(), flat, masks, strict=True):
         at = simplify(ir.as_expr(inside))
         number = int(at.value) if isinstance(at, ir.Const) else -1
-        parts.setdefault(word, {})[number] = value, mask
-    for word, found in parts.items():
-        if set(found) != set(range(per)) or any(mask is not found[0][1] for _, mask in found.values()):
+        fields_of.setdefault(word, {})[number] = value, mask
+    # 2. A store of a field alone would read and write back its neighbours, which is a race.
+    for word, fields in fields_of.items():
+        if set(fields) != set(range(per)) or any(mask is not fields[0][1] for _, mask in fields.values()):
             raise KernelError(
                 f"{place}: store of {dtype} in a part of word {word} of {name}: the rest may be another thread's; let "
                 f"one thread write {per} neighbours, by copy or fill of a fragment, or make words with gpu.pack4xI8"
             )
-    new = [_joined([found[i][0] for i in range(per)], dtype, place) for found in parts.values()]
-    kept = None if where is None else boxed([found[0][1] for found in parts.values()])
-    return boxed(parts), boxed(new), kept
+    new = [_packed([fields[i][0] for i in range(per)], dtype, place) for fields in fields_of.values()]
+    kept = None if where is None else boxed([fields[0][1] for fields in fields_of.values()])
+    return boxed(fields_of), boxed(new), kept
 
 
 def boxed(values: Iterable[Any]) -> Objects:
-    """An array of these objects, of which NumPy asks nothing."""
+    """An object array of these values, without NumPy looking into them."""
     listed = list(values)
-    found = np.empty(len(listed), object)
-    found[:] = listed
-    return found
+    array = np.empty(len(listed), object)
+    array[:] = listed
+    return array
 
 
-def _joined(values: Sequence[Any], dtype: DType, place: str) -> ir.Expr:
-    """A word of its parts, the first in the lowest bits."""
+def _packed(values: Sequence[Any], dtype: DType, place: str) -> ir.Expr:
+    """A word of its fields, the first in the lowest bits."""
     if dtype is f16:
         return ir.call("pack2x16float", *[_fitted(v, f32, dtype, place) for v in values])
     if dtype.bits == 32:
@@ -94,7 +98,7 @@ def _joined(values: Sequence[Any], dtype: DType, place: str) -> ir.Expr:
 
 
 def _fitted(value: Any, dtype: DType, stored: DType, place: str) -> ir.Expr:
-    found = ir.as_expr(ir.in_type(value, dtype), dtype)
-    if found.dtype.kind != dtype.kind:
-        raise KernelError(f"{place}: store of a {found.dtype} value as {stored}; convert it with gpu.cast")
-    return ir.cast(found, dtype)
+    typed = ir.as_expr(ir.in_type(value, dtype), dtype)
+    if typed.dtype.kind != dtype.kind:
+        raise KernelError(f"{place}: store of a {typed.dtype} value as {stored}; convert it with gpu.cast")
+    return ir.cast(typed, dtype)

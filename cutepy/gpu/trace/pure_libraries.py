@@ -98,8 +98,8 @@ def is_stateful(value: object) -> bool:
 @functools.cache
 def _stateful() -> frozenset[int]:
     """The objects that `STATEFUL` names, which may have other names, too."""
-    found = [(sys.modules.get(module), name) for module, _, name in (entry.rpartition(".") for entry in STATEFUL)]
-    return frozenset(id(getattr(module, name)) for module, name in found if hasattr(module, name))
+    stateful = [(sys.modules.get(module), name) for module, _, name in (entry.rpartition(".") for entry in STATEFUL)]
+    return frozenset(id(getattr(module, name)) for module, name in stateful if hasattr(module, name))
 
 
 #: Classes of Python's own that no module holds under the name they say.

@@ -1,4 +1,5 @@
-"""What Python code reaches outside of itself: whose a thing is, what a name of the code means, what a thing holds.
+"""The state of Python that code can reach: which library an object belongs to, what a name refers to, what an object
+holds.
 
 Law: a `Walk` notes every place that it reads. While none of them `changed`, each holds the same object as then, and a
 second walk would find the same.
@@ -125,12 +126,12 @@ def references(code: types.CodeType) -> References:
             imported["" if steps[at - 2].meant else str(meant)] = None  # a level means: of this package
     for inner in code.co_consts:  # what LOAD_CLOSURE hands to it, its own chains tell
         if isinstance(inner, types.CodeType):
-            found = references(inner)
-            outer |= dict.fromkeys(found.outer)
-            imported |= dict.fromkeys(found.imported)
-            stored |= dict.fromkeys(found.stored)
-            unreadable |= dict.fromkeys(found.unreadable)
-            free |= dict.fromkeys(chain for chain in found.free if chain[0] in code.co_freevars)
+            names = references(inner)
+            outer |= dict.fromkeys(names.outer)
+            imported |= dict.fromkeys(names.imported)
+            stored |= dict.fromkeys(names.stored)
+            unreadable |= dict.fromkeys(names.unreadable)
+            free |= dict.fromkeys(chain for chain in names.free if chain[0] in code.co_freevars)
     return References(tuple(outer), tuple(free), tuple(imported), tuple(stored), tuple(unreadable))
 
 
@@ -201,8 +202,8 @@ def attributes_of(value: object) -> dict[str, object] | None:
     for base in mro_of(value):
         own = vars(base).get("__dict__")
         if isinstance(own, types.GetSetDescriptorType | types.MemberDescriptorType):
-            found: dict[str, object] = own.__get__(value)
-            return found
+            attributes: dict[str, object] = own.__get__(value)
+            return attributes
     return None
 
 
@@ -216,12 +217,12 @@ _MRO: Callable[[type], tuple[type, ...]] = vars(type)["__mro__"].__get__  # a me
 
 def _slots_of(kind: type) -> dict[str, types.MemberDescriptorType]:
     """The slots of all bases; `__name` is kept as `_Class__name`, and a derived class may have a slot of equal name."""
-    found: dict[str, types.MemberDescriptorType] = {}
+    slots: dict[str, types.MemberDescriptorType] = {}
     for base in filter(is_written_in_python, kind.__mro__):
         for name, slot in vars(base).items():
             if isinstance(slot, types.MemberDescriptorType) and slot.__objclass__ is base and name != "__dict__":
-                found[f"{base.__name__}.{name}" if name in found else name] = slot
-    return found
+                slots[f"{base.__name__}.{name}" if name in slots else name] = slot
+    return slots
 
 
 def _in_slot(slot: types.MemberDescriptorType, value: object) -> object:
@@ -295,8 +296,8 @@ class Walk:
             if now is not value and not same(now, value):
                 return name
         for look, before, are_equal, name in self.looks:
-            found = look()
-            if found is not before and not are_equal(found, before):
+            changed_place = look()
+            if changed_place is not before and not are_equal(changed_place, before):
                 return name
         return None
 
@@ -313,7 +314,7 @@ class Walk:
         return value
 
     def held(self, held: ContainerContents, name: str) -> list[tuple[str, object]]:
-        """The parts of a thing, with their names."""
+        """The members of an object, with their names."""
         parts = held.look() if held.fixed else self.watch(held.look, name, are_same)
         if not parts and held.size is not None:
             self.looks[-1] = held.size, 0, operator.eq, name
@@ -344,10 +345,10 @@ class Walk:
         name = chain[0]
         for attribute in chain[1:]:
             inner = f"{name}.{attribute}"
-            found = self.attribute(value, attribute, inner)
-            if found is MISSING:
+            value = self.attribute(value, attribute, inner)
+            if value is MISSING:
                 break
-            name, value = inner, found
+            name, value = inner, value
         return name, value
 
     def attribute(self, value: object, attribute: str, name: str) -> object:
@@ -400,8 +401,8 @@ _METACLASSES = (type, ABCMeta)
 
 def builtin_names(space: Space) -> Space:
     """The names that code with these globals finds last."""
-    found = space.get("__builtins__", builtins)
-    return found if isinstance(found, dict) else vars(found)
+    names = space.get("__builtins__", builtins)
+    return names if isinstance(names, dict) else vars(names)
 
 
 def cells_of(function: types.FunctionType) -> dict[str, types.CellType]:

@@ -1,4 +1,5 @@
-"""Values that a block of the kernel changes: which of them a register can hold, of what type; its loads and stores.
+"""Registers of the names that a block of the kernel changes: which values one can hold, of what type; its loads and
+stores.
 
 Law: a register has one type, and a Python number is weak: it takes the type that it meets. Numbers that meet none are
 f32, bool, and of integers u32, or i32 where one may lie below 0.
@@ -28,7 +29,7 @@ Owner = tuple[int, str, int]
 
 
 class CannotCarry(Exception):
-    """Why no register can hold a value; the words follow the name of the variable."""
+    """Why no register can hold a value; the message follows the name of the variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,20 @@ class Carried(ir.Weak):
     """A Python number that the GPU has: in a register, chosen by a condition, or computed from such.
 
     Law: it is what Python's number is. Unlike a number given at launch it is computed in the type that it has of its
-    own, which numbers below 0 decide, and converted where it meets another. `parts` are the numbers of which it is
-    made modulo 2^32, none for a literal; None where it is not made so.
+    own, which numbers below 0 decide, and converted where it meets another. `parts` are the
+    operands of which it is computed modulo 2^32, () for a literal; None where it is computed otherwise.
     """
 
     parts: tuple[ir.Weak, ...] | None = None
 
     def of(
-        self, parts: Sequence[ir.Weak], found: ir.Expr, again: Callable[[DType], ir.Expr], *, wraps: bool
+        self, parts: Sequence[ir.Weak], value: ir.Expr, again: Callable[[DType], ir.Expr], *, wraps: bool
     ) -> "Carried":
         def in_type(dtype: DType) -> ir.Expr:
-            same = found.dtype.kind == "f" or (wraps and dtype.kind != "f")
-            return again(dtype) if same else ir.cast(found, dtype)
+            same = value.dtype.kind == "f" or (wraps and dtype.kind != "f")
+            return again(dtype) if same else ir.cast(value, dtype)
 
-        return Carried(found, in_type, parts=tuple(parts) if wraps else None)
+        return Carried(value, in_type, parts=tuple(parts) if wraps else None)
 
     def check_meets(self, dtype: DType, *, wraps: bool) -> None:
         if dtype is not u32 or self.dtype is not i32 or range_of(self.value)[0] >= 0:
@@ -67,8 +68,8 @@ class Carried(ir.Weak):
             raise KernelError(
                 f"{user_place()}: a Python number that may lie below 0 meets a u32 value; convert one with gpu.cast"
             )
-        for part in self.parts:
-            part.check_meets(dtype, wraps=wraps)
+        for operand in self.parts:
+            operand.check_meets(dtype, wraps=wraps)
 
 
 def python_number(value: object) -> ir.Expr:
@@ -84,17 +85,17 @@ def python_number(value: object) -> ir.Expr:
 
 
 def carried(value: ir.Expr) -> ir.Expr:
-    """What a register or a choice has of Python's numbers, in the type that they have there."""
+    """A value that was loaded from a weak register, or selected of weak values, as a Python number of the kernel."""
     if value.dtype is bool_:
         return value
     return Carried(value, lambda dtype: value if value.dtype.kind == "f" else ir.cast(value, dtype))
 
 
-def taken_apart(value: object) -> Leaves | None:
+def numbers_of(value: object) -> Leaves | None:
     """The numbers in a value, if it is a number or holds nothing else: tuples are carried item by item."""
     if (items := _items(value)) is not None:
-        parts = [part for item in items if (part := taken_apart(item)) is not None]
-        return tuple([leaf for part in parts for leaf in part]) if len(parts) == len(items) else None
+        nested = [numbers for item in items if (numbers := numbers_of(item)) is not None]
+        return tuple([leaf for numbers in nested for leaf in numbers]) if len(nested) == len(items) else None
     number = isinstance(value, bool | int | float | np.number | np.bool_)
     return (value,) if number or (isinstance(value, ir.Expr) and value.lanes == 1) else None
 
@@ -110,21 +111,22 @@ def _items(value: object) -> Leaves | None:
     return (value.real, value.imag) if isinstance(value, Complex) else value if isinstance(value, tuple) else None
 
 
-def put_together(like: object, leaves: list[object]) -> object:
+def with_numbers(like: object, leaves: list[object]) -> object:
     """The value of the form of `like` with these numbers, which are taken from the list."""
-    if (parts := _items(like)) is None:
+    if (nested := _items(like)) is None:
         return leaves.pop(0)
-    items: list[Any] = [put_together(item, leaves) for item in parts]
-    made: Any = type(like)
-    return made(*items) if hasattr(like, "_fields") or isinstance(like, Complex) else tuple(items)
+    items: list[Any] = [with_numbers(item, leaves) for item in nested]
+    kind: Any = type(like)
+    return kind(*items) if hasattr(like, "_fields") or isinstance(like, Complex) else tuple(items)
 
 
 def blank(value: object) -> object:
-    """A value that a name may have which nobody reads, of the form of `value`; itself where it holds other things."""
-    leaves = taken_apart(value)
+    """A placeholder of the form of `value`, for a name that is not read on this path; itself where it holds other
+    things."""
+    leaves = numbers_of(value)
     if leaves is None:
         return value
-    return put_together(value, [_zero(leaf) if isinstance(leaf, ir.Expr) else leaf for leaf in leaves])
+    return with_numbers(value, [_zero(leaf) if isinstance(leaf, ir.Expr) else leaf for leaf in leaves])
 
 
 def _zero(value: ir.Expr) -> object:
@@ -141,22 +143,25 @@ def same(first: object, second: object) -> bool:
     if (items := _items(first)) is not None and (others := _items(second)) is not None:
         return len(items) == len(others) and all(map(same, items, others))
     if isinstance(first, Tensor) and isinstance(second, Tensor):
-        parts = ("engine", "offset", "guard")
-        return first.layout == second.layout and all(same(getattr(first, p), getattr(second, p)) for p in parts)
+        fields = ("engine", "offset", "guard")
+        return first.layout == second.layout and all(same(getattr(first, p), getattr(second, p)) for p in fields)
     if isinstance(first, float):
         return repr(first) == repr(second)  # one NaN is like another, and -0.0 is not 0.0
+    # Immutable values of known classes compare by value, all others by identity.
     plain = isinstance(first, bool | int | str | bytes) or type(first).__module__.startswith("cutepy.")
     return plain and type(first).__hash__ is not None and bool(first == second)
 
 
 def register_for(old: object, new: object) -> Register:
     """The register that holds the one value and then the other. Raises CannotCarry."""
+    # 1. Types that the GPU knows must be one; weak numbers then take it.
     values = _typed(old), _typed(new)
     met = [v.dtype for v in values if isinstance(v, ir.Expr) and not isinstance(v, ir.Weak)]
     if len(set(met)) == 2:
         raise CannotCarry(f"from {met[0]} to {met[1]}: a register has one type; use gpu.cast")
     weak = [v for v in values if not isinstance(v, ir.Expr) or isinstance(v, ir.Weak)]
     kinds = {v.dtype.kind if isinstance(v, ir.Expr) else type(v).__name__[0] for v in weak}
+    # 2. Weak numbers alone: the type of the law above, and for integers the hull of both.
     bounds = (0, 0) if "f" in kinds else _hull(*map(_interval, values))
     dtype = met[0] if met else f32 if "f" in kinds else bool_ if kinds == {"b"} else i32 if bounds[0] < 0 else u32
     for value in weak:
@@ -200,29 +205,31 @@ def _check(value: object, dtype: DType) -> None:
         raise CannotCarry(f"between {value!r} and {dtype}: a register has one type; use gpu.constant or gpu.cast")
 
 
-def widened(register: Register, old: object, new: object, turn: int) -> Register:
-    """The register of a loop that starts with `old`, when a turn of the loop ends with `new`; the same one if it holds.
+def widened(register: Register, old: object, new: object, pass_number: int) -> Register:
+    """The register of a loop that starts with `old`, when an iteration ends with `new`; the same one if it holds.
 
     An integer starts with the numbers seen and grows: by what is seen once more, then to the end of its type, so that
-    few turns settle it.
+    few passes settle it.
     """
-    found = register_for(old, new)
-    if found.weak and not register.weak:
+    seen = register_for(old, new)
+    # A type was met in an earlier pass: weak numbers take it.
+    if seen.weak and not register.weak:
         _check(_typed(old), register.dtype)
         _check(_typed(new), register.dtype)
-        found = Register(register.dtype, found.bounds)
-    if found.dtype is not register.dtype:
+        seen = Register(register.dtype, seen.bounds)
+    if seen.dtype is not register.dtype:
         if not register.weak:
-            raise CannotCarry(f"from {register.dtype} to {found.dtype}: a register has one type; use gpu.cast")
-        if {found.dtype, register.dtype} != {u32, i32}:
-            return found
-    dtype = i32 if found.weak and register.dtype is i32 else found.dtype
-    (low, high), (least, most) = _hull(register.bounds, found.bounds), _whole(dtype)
-    if turn > 1 and low < register.bounds[0]:
+            raise CannotCarry(f"from {register.dtype} to {seen.dtype}: a register has one type; use gpu.cast")
+        if {seen.dtype, register.dtype} != {u32, i32}:
+            return seen
+    dtype = i32 if seen.weak and register.dtype is i32 else seen.dtype
+    (low, high), (least, most) = _hull(register.bounds, seen.bounds), _whole(dtype)
+    # Widening: a bound that still moves goes to the end of the type, so the fixed point is reached in few passes.
+    if pass_number > 1 and low < register.bounds[0]:
         low = least
-    if turn > 1 and high > register.bounds[1]:
+    if pass_number > 1 and high > register.bounds[1]:
         high = most
-    return Register(dtype, (max(low, least), min(high, most)), found.weak)
+    return Register(dtype, (max(low, least), min(high, most)), seen.weak)
 
 
 def _hull(first: Interval, second: Interval) -> Interval:
@@ -248,29 +255,29 @@ def _exact(value: ir.Expr) -> Interval:
 
 def fitted(value: object, dtype: DType) -> ir.Expr:
     """A value as the register's type has it."""
-    found = _typed(value)
-    if isinstance(found, Carried):
-        found = found.value
-    return ir.cast(found, dtype) if isinstance(found, ir.Expr) else ir.const(found, dtype)
+    typed = _typed(value)
+    if isinstance(typed, Carried):
+        typed = typed.value
+    return ir.cast(typed, dtype) if isinstance(typed, ir.Expr) else ir.const(typed, dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterSlot:
-    """Where the kernel keeps a number: an array of one element, and what is known of it; `uniform` tells that all
-    threads of a workgroup have the same."""
+    """The register of one number: a private array of one element, and its type and bounds; `uniform` where all threads
+    of a workgroup hold the same value."""
 
     buffer: ir.Buffer
     register: Register
     uniform: bool = False
 
 
-def held(
+def existing_slot(
     trace: Trace, owner: Owner, register: Register, old: object, latest: Mapping[ir.Buffer, ir.Expr]
 ) -> RegisterSlot | None:
-    """Where a value already is for its owner: a variable changed by block after block stays in one register.
+    """The register that holds a value of this owner already: a variable changed by block after block stays in one.
 
-    `latest` tells what was read from each array last, and is still there. Two variables never share one, also where
-    they mean the same value: later they may not.
+    `latest` maps each array to the name that was last loaded from it and still equals its content. Two variables never
+    share one, also where they mean the same value: later they may not.
     """
     name = ir.settled(old) if isinstance(old, ir.Expr) else None
     kept = None if name is None else trace.read_from.get(name)
@@ -278,31 +285,31 @@ def held(
     return RegisterSlot(kept, register) if there and kept is not None and trace.owners.get(kept) == owner else None
 
 
-def made(trace: Trace, owner: Owner, register: Register) -> RegisterSlot:
+def new_slot(trace: Trace, owner: Owner, register: Register) -> RegisterSlot:
     """A new array of one element for a variable."""
     buffer = trace.local_array(register.dtype, 1, "private", re.findall(r"\w+", owner[1])[0])
     trace.owners[buffer] = owner
     return RegisterSlot(buffer, register)
 
 
-def starting(trace: Trace, owner: Owner, register: Register, old: object) -> RegisterSlot:
-    """The place of a variable, with its old value in it."""
-    place = held(trace, owner, register, old, trace.latest)
-    if place is None:
-        place = made(trace, owner, register)
-        trace.emit(setting(place, old))
-    return place
+def initial_slot(trace: Trace, owner: Owner, register: Register, old: object) -> RegisterSlot:
+    """The register of a variable, with its old value in it."""
+    slot = existing_slot(trace, owner, register, old, trace.latest)
+    if slot is None:
+        slot = new_slot(trace, owner, register)
+        trace.emit(store_slot(slot, old))
+    return slot
 
 
-def setting(place: RegisterSlot, value: object) -> ir.Store:
+def store_slot(slot: RegisterSlot, value: object) -> ir.Store:
     """The statement that gives a variable a value."""
-    return ir.Store(place.buffer, ir.const(0), fitted(value, place.register.dtype))
+    return ir.Store(slot.buffer, ir.const(0), fitted(value, slot.register.dtype))
 
 
-def reading(trace: Trace, place: RegisterSlot) -> ir.Expr:
+def load_slot(trace: Trace, slot: RegisterSlot) -> ir.Expr:
     """The value of a variable now."""
-    buffer, register = place.buffer, place.register
+    buffer, register = slot.buffer, slot.register
     bounds = register.bounds if register.dtype.kind in "iu" else None
-    name = trace.let(buffer.name, ir.load(buffer, ir.const(0)), uniform=place.uniform, bounds=bounds)
+    name = trace.let(buffer.name, ir.load(buffer, ir.const(0)), uniform=slot.uniform, bounds=bounds)
     trace.read_from[name], trace.latest[buffer] = buffer, name
     return carried(name) if register.weak else name

@@ -48,25 +48,25 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     cutepy's own what speaks of blocks, itself or by a function that it mentions.
     """
     code = function.__code__
-    known = _rewritten.get((id(code), kernel_file))
-    if known is None or known[0] is not code:
+    rewritten = _rewritten.get((id(code), kernel_file))
+    if rewritten is None or rewritten[0] is not code:
         if len(_rewritten) >= KEPT:
             for kept in _rewritten, _written, _unread, ASSIGNED:
                 kept.clear()
         own = code.co_filename == kernel_file or is_users_file(code.co_filename)
         own = own or (code.co_filename.startswith(PACKAGE) and _speaks(function, set()))
         own = own and not _HOOKED.isdisjoint(code.co_code[::2])
-        known = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
-        if known[1] is not None:
-            _written[id(known[1])] = code
-            for inner in _inside(known[1]):
+        rewritten = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
+        if rewritten[1] is not None:
+            _written[id(rewritten[1])] = code
+            for inner in _inside(rewritten[1]):
                 _rewritten[id(inner), kernel_file] = inner, None
-    if known[1] is None:
+    if rewritten[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[HOOKS] = CellType(hooks)
-    closure = tuple([cells[name] for name in known[1].co_freevars])
-    made = FunctionType(known[1], function.__globals__, function.__name__, function.__defaults__, closure)
+    closure = tuple([cells[name] for name in rewritten[1].co_freevars])
+    made = FunctionType(rewritten[1], function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
     made.__dict__.update(function.__dict__)
     return made
@@ -120,7 +120,7 @@ def _node_of(function: FunctionType) -> tuple[Function | None, str]:
         return None, f"there is no text of {name} to read; keep it in a file or a notebook"
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
-            if any(_same(found, code) for found in _as_loaded(node, function)):
+            if any(_same(nodes, code) for nodes in _as_loaded(node, function)):
                 return node, ""
     except (SyntaxError, TokenError, IndexError):
         pass
@@ -150,10 +150,10 @@ def _definition(lines: list[str], code: CodeType) -> Sequence[Function]:
         tree = ast.parse(above + "".join(lines[first : _last_line(code)]))
     except SyntaxError:  # the last instruction stands before the last bracket, say
         tree = ast.parse(above + "".join(getblock(lines[first:])))
-    found = tree.body[:1]
-    if found and isinstance(found[0], ast.If):
-        found = found[0].body[:1]
-    return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == code.co_name]
+    definitions = tree.body[:1]
+    if definitions and isinstance(definitions[0], ast.If):
+        definitions = definitions[0].body[:1]
+    return [node for node in definitions if isinstance(node, ast.FunctionDef) and node.name == code.co_name]
 
 
 def _last_line(code: CodeType) -> int:

@@ -112,15 +112,15 @@ class Snapshot(Walk):
 
         return replace(held, look=look)
 
-    def reach_all(self, parts: Iterable[tuple[str, object]]) -> None:
-        for name, part in parts:
-            self.reach(name, part)
+    def reach_all(self, members: Iterable[tuple[str, object]]) -> None:
+        for name, member in members:
+            self.reach(name, member)
 
     def inside(self, name: str, value: object) -> None:
         """What a thing holds beside its attributes; how far an iterator has come."""
-        for kind, parts in PARTS.items():
+        for kind, members in PARTS.items():
             if isinstance(value, kind):
-                self.reach_all([(name, getattr(value, part)) for part in parts])
+                self.reach_all([(name, getattr(value, member)) for member in members])
         held = contents(value)
         if held is not None:
             self.reach_all(self.held(self.without_items(held, value), name))

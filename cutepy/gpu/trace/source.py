@@ -81,10 +81,10 @@ def _of_a_number(message: str) -> str:
         )
     if message.endswith("'Tensor' has no len()"):
         return "a tensor has no len(); size(x) counts its elements, size(x, 0) those along the first mode"
-    found = re.match(r"'(\w+)' object ", message)
-    if found is None or found[1] not in {node.__name__ for node in Expr.__subclasses__()}:
+    match = re.match(r"'(\w+)' object ", message)
+    if match is None or match[1] not in {node.__name__ for node in Expr.__subclasses__()}:
         return ""
-    return f"a number that is known only on the GPU {message[found.end() :]}; {TENSOR_MEANT}"
+    return f"a number that is known only on the GPU {message[match.end() :]}; {TENSOR_MEANT}"
 
 
 def _place(error: Exception, file: str, line: int, inside: bool) -> str:
