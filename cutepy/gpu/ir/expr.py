@@ -125,7 +125,7 @@ class Expr:
 
     @property
     def x(self) -> "Expr":
-        """Of `gpu.thread`, its place along x in the workgroup; `y` and `z` likewise."""
+        """Of `gpu.thread`, its index along x in the workgroup; `y` and `z` likewise."""
         return Expr.along(self, 0)
 
     @property
@@ -296,7 +296,7 @@ class Load(Computed):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MatrixLoad(Load):
     """The matrix of a subgroup, of `dtype`, whose first element is number `index` of `buffer`: rows, or columns, of
-    neighbours, `stride` apart. All threads of the subgroup say the same."""
+    neighbours, `stride` apart. All threads of the subgroup give the same index."""
 
     stride: int
     by_columns: bool
@@ -327,8 +327,9 @@ class Component(Computed):
 
 @dataclass(slots=True)
 class Arena:
-    """Where interned nodes live, with their simple forms; a trace has its own, dropped with it. Of factors,
-    quotients and remainders, `as_bits` says which were written as shifts and masks, and nowhere else.
+    """The interned nodes of a trace, with memos of the simplifier: simple forms (`simple`), results of its functions
+    (`memo`), ranks of terms (`ranks`); `as_bits` has the products, quotients and remainders that were written as shifts
+    and masks only.
 
     `name` gives a new node of more than `MOST_DEPTH` levels a name in the kernel that is being traced: so no walk over
     an expression, here or in a WGSL compiler, goes deeper.
@@ -337,7 +338,7 @@ class Arena:
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     constants: dict[tuple[str, Number | str], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
-    found: dict[tuple[object, ...], Expr] = field(default_factory=dict)
+    memo: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     as_bits: dict[Expr, bool] = field(default_factory=dict)
     bindings: int = 0
@@ -357,9 +358,9 @@ arena: Callable[[], Arena] = _ARENA.get
 
 
 @contextmanager
-def new_arena(known: Arena | None = None) -> Iterator[Arena]:
-    """Make nodes in a fresh arena inside the block, or in one that is `known`."""
-    token = _ARENA.set(known or Arena())
+def new_arena(existing: Arena | None = None) -> Iterator[Arena]:
+    """Make nodes in a fresh arena inside the block, or in an `existing` one."""
+    token = _ARENA.set(existing or Arena())
     try:
         yield _ARENA.get()
     finally:
@@ -374,6 +375,7 @@ def interned(
     current, depth, floats = arena(), 0, dtype.kind == "f"
     names: tuple[Var, ...] = ()
     loaded: tuple[Load, ...] = ()
+    # Depth, variables and loads are kept with each node, so no walk over its operands is needed later.
     for x in operands:
         if type(x) is Const:
             continue
@@ -394,8 +396,8 @@ def interned(
 def made(kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object) -> Expr:
     """The one node of a kind that has this type, these operands and these fields of its own."""
     key = kind, dtype.name, lanes, *map(id, operands), *[id(x) if isinstance(x, Expr) else x for x in own]
-    known = arena().nodes.get(key)
-    return interned(key, kind, dtype, lanes, operands, *own) if known is None else known
+    node = arena().nodes.get(key)
+    return interned(key, kind, dtype, lanes, operands, *own) if node is None else node
 
 
 def variables(value: Expr) -> tuple[Var, ...]:
@@ -409,7 +411,7 @@ def loads(value: Expr) -> "tuple[Load, ...]":
 
 
 def describe(value: Expr) -> str:
-    """A few words that tell a reader which value is meant."""
+    """A short description of a value, for messages."""
     match value:
         case Builtin(name=name, axis=int(axis)):
             return f"{name}.{'xyz'[axis]} ({value.dtype})"

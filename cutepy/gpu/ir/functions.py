@@ -1,4 +1,4 @@
-"""The functions of the table as expressions: a function of WGSL, or what it is made of."""
+"""The functions of the table as expressions: one call of the IR, or a decomposition into several."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from .operators import Number
 from .weak import Weak, meeting
 
 
-class _Words(Language):
+class _KernelLanguage(Language):
     """The language of kernels, as decompositions speak it."""
 
     def call(self, name: str, *values: Value) -> Expr:
@@ -28,7 +28,7 @@ class _Words(Language):
         return cast(value, dtype, bits=True)
 
 
-_WORDS = _Words()
+_KERNEL_LANGUAGE = _KernelLanguage()
 
 
 def apply_function(function: Function, *values: Expr) -> Expr:
@@ -38,14 +38,16 @@ def apply_function(function: Function, *values: Expr) -> Expr:
     to be rounded once, where it is stored.
     """
     if function.spelt is not None:
-        return as_expr(function.spelt(_WORDS, *values), bool_ if function.gives == "bool" else values[-1].dtype)
-    found: Expr = call(function.ir, *values) if function.python is None else function.python(*values)
-    return found
+        return as_expr(
+            function.spelt(_KERNEL_LANGUAGE, *values), bool_ if function.gives == "bool" else values[-1].dtype
+        )
+    value: Expr = call(function.ir, *values) if function.python is None else function.python(*values)
+    return value
 
 
 def truth(value: Expr) -> Expr:
     """Whether a value is not 0, as NaN is."""
-    return as_expr(is_true(_WORDS, value), bool_)
+    return as_expr(is_true(_KERNEL_LANGUAGE, value), bool_)
 
 
 def applied(function: Function, *values: Expr | Number) -> Expr:
@@ -59,5 +61,5 @@ def _applied(function: Function, *values: Expr | Number) -> Expr:
     like = next(value for value in values if isinstance(value, Expr)).dtype
     operands = tuple([as_expr(value, like) for value in values])
     taken = taken_by(function, function.in_kernels, function.kinds, operands)
-    found = apply_function(function, *[cast(x, x.dtype.accumulator) for x in taken])
-    return cast(found, f16) if found.dtype is f32 and taken[0].dtype is f16 else found
+    value = apply_function(function, *[cast(x, x.dtype.accumulator) for x in taken])
+    return cast(value, f16) if value.dtype is f32 and taken[0].dtype is f16 else value

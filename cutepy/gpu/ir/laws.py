@@ -74,12 +74,12 @@ def stacked(items: Sequence[object]) -> Law:
 
 def lane_of(vector: Array, lane: int) -> Array:
     """One lane of a vector."""
-    found: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
-    return found
+    values: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
+    return values
 
 
 def lane_at(vector: Array, lane: Array) -> Array:
-    """The lane of a vector whose number is computed."""
+    """The lane of a vector at a computed number."""
     at, *lanes = np.broadcast_arrays(lane.astype(np.intp), *vector)
     return np.choose(at, lanes)
 

@@ -55,12 +55,12 @@ def const(value: Number, dtype: DType = u32) -> Const:
     (4294967295, 2.0)
     """
     constants = arena().constants
-    known = constants.get((dtype.name, value or repr(value)))  # 0 and 0.0 are equal, and so is -0.0
-    if known is None:
+    existing = constants.get((dtype.name, value or repr(value)))  # 0 and 0.0 are equal, and so is -0.0
+    if existing is None:
         number = wrapped(value, dtype)
-        known = constants.setdefault((dtype.name, number or repr(number)), Const(number, dtype))
-        constants[dtype.name, value or repr(value)] = known
-    return known
+        existing = constants.setdefault((dtype.name, number or repr(number)), Const(number, dtype))
+        constants[dtype.name, value or repr(value)] = existing
+    return existing
 
 
 def var(name: str, dtype: DType = u32, *, lanes: int = 1, lo: int = 0, hi: int = U32_LIMIT - 1) -> Var:
@@ -73,7 +73,7 @@ def var(name: str, dtype: DType = u32, *, lanes: int = 1, lo: int = 0, hi: int =
 
 
 def builtin(name: str, lo: int = 0, hi: int = U32_LIMIT - 1, *, axis: int | None = None) -> Expr:
-    """The hardware value `name`, or its component `axis`, known to lie in lo..hi; the constant where lo is hi."""
+    """The hardware value `name`, or its component `axis`, which lies in lo..hi; the constant where lo is hi."""
     if lo == hi:
         return const(lo)
     nodes = arena().nodes
@@ -101,10 +101,10 @@ def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:
     """
     if isinstance(value, Weak):
         return value.known_in(dtype)
-    found = value if isinstance(value, Expr) else _literal(value, dtype, op)
-    if found is None:
+    node = value if isinstance(value, Expr) else _literal(value, dtype, op)
+    if node is None:
         raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
-    return found
+    return node
 
 
 def unary(op: str, value: Expr) -> Expr:
@@ -127,9 +127,9 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     (True, 0)
     """
     key = (op, id(left), id(right))
-    known = arena().nodes.get(key)
-    if known is not None:
-        return known
+    existing = arena().nodes.get(key)
+    if existing is not None:
+        return existing
     if op in _BY_LITERALS and type(right) in (Const, Vector):
         right = _spellable(op, right)
     node = _fold(op, left, right) if type(left) is Const or type(right) is Const or left is right else None
@@ -159,6 +159,7 @@ def _spellable(op: str, right: Expr) -> Expr:
 
 def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
     """A constant or an operand that `left op right` equals, if that is plain to see."""
+    # x / 0.0 -> x * inf: compilers may drop what is divided by a literal 0.
     if op == "/" and isinstance(right, Const) and right.value == 0:
         infinite = copysign(inf, right.value)  # a compiler may leave out what is divided by 0, and store nothing
         return const(left.value * infinite, left.dtype) if isinstance(left, Const) else left * infinite
@@ -166,21 +167,28 @@ def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
         if isinstance(right, Const):
             return _fold_constants(op, left, right)
         if left.dtype.kind in "iu" and right.lanes == 1:
+            # 0 + x -> x, 0 | x -> x, 0 ^ x -> x; 0 * x, 0 // x, 0 % x, 0 & x, 0 << x, 0 >> x -> 0 (integers: no NaN, no
+            # -0)
             if left.value == 0:
                 return right if op in ("+", "|", "^") else left if op in ("*", "//", "%", "&", "<<", ">>") else None
+            # 1 * x -> x
             if left.value == 1 and op == "*":
                 return right
         elif left.dtype is bool_ and op in ("&", "|"):
+            # true & x -> x, false & x -> false, false | x -> x, true | x -> true
             return right if bool(left.value) == (op == "&") else left
     elif isinstance(right, Const):
         if right.dtype.kind in "iu" and left.lanes == 1:
             if right.value == 0:
+                # x + 0, x - 0, x | 0, x ^ 0, x << 0, x >> 0 -> x; x * 0, x & 0 -> 0
                 neutral = op in ("+", "-", "|", "^", "<<", ">>")
                 return left if neutral else right if op in ("*", "&") else None
+            # x * 1, x // 1 -> x; x % 1 -> 0
             if right.value == 1:
                 return left if op in ("*", "//") else const(0, right.dtype) if op == "%" else None
         elif right.dtype is bool_ and op in ("&", "|"):
             return left if bool(right.value) == (op == "&") else right
+    # c & c -> c, c | c -> c
     elif left is right and left.dtype is bool_ and op in ("&", "|"):
         return left
     return None
@@ -234,10 +242,11 @@ def _operate(op: str, left: object, right: object) -> Expr:
 def _power(base: object, exponent: object) -> Expr:
     """`base ** exponent`: whole numbers from 1 to 16 by multiplication, for any base; others as WGSL's pow does it."""
     if isinstance(base, Expr) and isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
-        found = base
+        power = base
+        # Square and multiply, from the highest bit.
         for bit in f"{exponent:b}"[1:]:
-            found = found * found * base if bit == "1" else found * found
-        return found
+            power = power * power * base if bit == "1" else power * power
+        return power
     if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
     return _NOT_OURS
@@ -345,9 +354,9 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of IR_FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
-    known = arena().nodes.get((name, *map(id, operands)))
-    if known is not None:
-        return known
+    existing = arena().nodes.get((name, *map(id, operands)))
+    if existing is not None:
+        return existing
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
             return meeting(
@@ -368,8 +377,8 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
         dtype, lanes = args[0].dtype, max([a.lanes for a in args])
         if name == BALLOT:
             dtype, lanes = u32, 4  # 128 bits
-        elif isinstance(word := IR_FUNCTIONS.get(name), Word):
-            dtype, lanes = word.dtype, word.lanes
+        elif isinstance(packed := IR_FUNCTIONS.get(name), Word):
+            dtype, lanes = packed.dtype, packed.lanes
         node = interned(key, Call, dtype, lanes, args, name, args)
     return node
 
@@ -384,8 +393,8 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
         raise KernelError(
             f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(IR_FUNCTIONS))}"
         )
-    found = taken_by(taken, name, taken.on, args)
-    return tuple([cast(x, x.dtype.accumulator) for x in found]) if isinstance(taken, Word) else found
+    operands = taken_by(taken, name, taken.on, args)
+    return tuple([cast(x, x.dtype.accumulator) for x in operands]) if isinstance(taken, Word) else operands
 
 
 def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:

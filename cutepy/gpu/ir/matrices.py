@@ -16,16 +16,16 @@ from .stmt import Buffer
 
 
 def _spread(kind: MatrixType, number: Array) -> Array:
-    """A number for each subgroup, as it meets matrices."""
+    """A number of each subgroup, as an array that broadcasts against matrices."""
     first = number[:, :: kind.threads] if number.shape[1] > 1 else number
-    found: Array = first[..., None, None].astype(kind.element.numpy)
-    return found
+    values: Array = first[..., None, None].astype(kind.element.numpy)
+    return values
 
 
 def _filled(kind: MatrixType) -> Law:
     def fill(number: Array) -> Array:
-        found = _spread(kind, number)
-        return found.repeat(kind.rows, axis=2).repeat(kind.columns, axis=3)
+        values = _spread(kind, number)
+        return values.repeat(kind.rows, axis=2).repeat(kind.columns, axis=3)
 
     return fill
 
@@ -67,8 +67,8 @@ def multiply_matrices(a: Expr, b: Expr, c: Expr) -> Expr:
 
 def scale_matrix(op: str, left: object, right: object) -> Expr:
     """`matrix op number`, or `number op matrix` where that is the same."""
-    turned = op in ("*", "+") and not (isinstance(left, Expr) and isinstance(left.dtype, MatrixType))
-    matrix, number = (right, left) if turned else (left, right)
+    swapped = op in ("*", "+") and not (isinstance(left, Expr) and isinstance(left.dtype, MatrixType))
+    matrix, number = (right, left) if swapped else (left, right)
     kind = matrix.dtype if isinstance(matrix, Expr) else None
     wrong = isinstance(number, Expr) and number.dtype.kind == "m"
     if op not in MATRIX or not isinstance(kind, MatrixType) or not isinstance(matrix, Expr) or wrong:
@@ -94,9 +94,9 @@ def load_matrix(
     coordinates, shape = at
     sizes = tuple([id(n) if isinstance(n, Expr) else n for n in shape])
     key = (MatrixLoad, kind.name, id(buffer), id(index), run, sizes, *map(id, coordinates))
-    known = arena().nodes.get(key)
+    existing = arena().nodes.get(key)
     own = buffer, index, None, place, coordinates, shape, *run
-    return interned(key, MatrixLoad, kind, 1, (index, *coordinates), *own) if known is None else known
+    return interned(key, MatrixLoad, kind, 1, (index, *coordinates), *own) if existing is None else existing
 
 
 Expr.on_matrices = staticmethod(scale_matrix)

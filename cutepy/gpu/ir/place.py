@@ -1,4 +1,4 @@
-"""Where in the user's kernel something was written, and what to write there instead, for error messages.
+"""Source locations in the user's kernel (`file:line`, called places), and what to write there, for error messages.
 
 The text of what is running is read from the user's source by the positions that Python keeps for its byte code.
 """
@@ -32,7 +32,7 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 
 @lru_cache(maxsize=1024)
 def is_foreign(filename: str, kernel_file: str) -> bool:
-    """Whether code of this file is not the user's, whose kernel is in another."""
+    """Whether this file holds library code, and not the kernel itself."""
     return filename != kernel_file and filename.startswith(_NOT_USER)
 
 
@@ -44,7 +44,7 @@ def user_place() -> str:
 
 @lru_cache(maxsize=4096)
 def place_of(path: str, line: int) -> str:
-    """How a place is written."""
+    """A source location as text: `file:line`."""
     return f"{Path(path).name}:{line}"
 
 
@@ -72,7 +72,7 @@ def _of_call(func: ast.expr) -> str:
 
 
 def running_text() -> str:
-    """The source of what the innermost frame of the user's is doing; "" where the source is not known."""
+    """The source text that the user's innermost frame executes; "" where there is none."""
     frame = user_frame(sys._getframe(1))
     if frame is None or frame.f_lasti < 0:
         return ""

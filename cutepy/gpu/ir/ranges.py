@@ -1,4 +1,4 @@
-"""What is known of expressions: the sum that an integer is, the interval it lies in, its values for many invocations.
+"""Analyses of expressions: an integer as a sum of terms, the interval it lies in, its values for many invocations.
 
 `linear` gives the sum that an expression equals modulo 2**32, `exact` the one that it is as an integer. Facts are kept
 in the arena of the expressions, so each node is looked at once. `Points` has values as far as the text of a kernel
@@ -51,11 +51,11 @@ def domain(dtype: DType) -> Interval:
 
 def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
-    found: Sum | None = getattr(value, "known_sum", None)
-    if found is None:
-        found = _linear(value)
-        keep(value, "known_sum", found)
-    return found
+    form: Sum | None = getattr(value, "known_sum", None)
+    if form is None:
+        form = _linear(value)
+        keep(value, "known_sum", form)
+    return form
 
 
 def _linear(value: Expr) -> Sum:
@@ -77,20 +77,20 @@ def exact(value: Expr) -> Exact | None:
     try:
         return value.known_exact
     except AttributeError:
-        found = linear(value).exact(domain(value.dtype), range_of)
-        keep(value, "known_exact", found)
-        return found
+        form = linear(value).exact(domain(value.dtype), range_of)
+        keep(value, "known_exact", form)
+        return form
 
 
 def range_of(value: Expr) -> Interval:
     """The least and the largest value that an integer or bool expression can take, as far as known."""
-    known: Interval | None = getattr(value, "known_range", None)
-    if known is None:
-        found, whole = _range(value), domain(value.dtype)
-        by = None if found is None else copy_of(found, whole)
-        known = whole if found is None or by is None else (found[0] + by, found[1] + by)
-        keep(value, "known_range", known)
-    return known
+    kept: Interval | None = getattr(value, "known_range", None)
+    if kept is None:
+        unwrapped, whole = _range(value), domain(value.dtype)
+        by = None if unwrapped is None else copy_of(unwrapped, whole)
+        kept = whole if unwrapped is None or by is None else (unwrapped[0] + by, unwrapped[1] + by)
+        keep(value, "known_range", kept)
+    return kept
 
 
 def _range(value: Expr) -> Interval | None:
@@ -147,16 +147,21 @@ def _range_binary(value: Expr, op: str, left: Expr, right: Expr) -> Interval | N
             return (a >> (c & 31), b >> (c & 31)) if c == d else (min(a, 0), max(b, 0))
         case "&" if min(a, c) >= 0:
             return 0, min(b, d)
+        # x & y <= min(x, y) of the operands that are not negative
         case "&" if max(a, c) >= 0:
             return 0, d if c >= 0 else b
+        # Neither sets a bit above the highest of both.
         case "|" | "^" if min(a, c) >= 0:
             return (max(a, c) if op == "|" else 0), (1 << max(b, d).bit_length()) - 1
+        # Division truncates, so the ends divide by the divisor that keeps them farthest out.
         case "//" if c > 0:
             return (a // d if a >= 0 else -(-a // c)), (b // c if b >= 0 else -(-b // d))
+        # x % y -> x (0 <= x < least divisor); else the sign of x and |x % y| < |y|
         case "%" if c > 0:
             return (a, b) if 0 <= a and b < c else (max(min(a, 0), 1 - d), min(max(b, 0), d - 1))
         case "//" if min(a, c) == 0:  # x // 0 is x
             return 0, b
+        # x % 0 is 0: a divisor of 0 acts as 1.
         case "%" if min(a, c) >= 0:
             return 0, min(b, max(d - 1, 0))
     return None
@@ -183,36 +188,36 @@ def is_opaque(value: Expr) -> bool:
 class Points:
     """Many invocations at once: their `ids` and iterations, as arrays that broadcast, and what follows from these.
 
-    Where `made_up` is given, the elements of these bindings, which nobody writes, and the parameters are made up.
-    """
+    Where `made_up` is given, the elements of these bindings, which are never written, and the parameters have made-up
+    values."""
 
     def __init__(self, ids: Mapping[Expr, Array], made_up: MadeUp = None) -> None:
         self.ids, self.made_up = ids, made_up
         self.shape = np.broadcast_shapes(*[values.shape for values in ids.values()])
-        self._known = dict(ids)
+        self._memo = dict(ids)
 
     def of(self, value: Expr) -> Array:
-        """`value` there. Raises Unknown for what depends on memory that nobody tells."""
-        known = self._known.get(value)
-        if known is None:
+        """The values of an expression there. Raises Unknown for one that depends on memory without made-up contents."""
+        values = self._memo.get(value)
+        if values is None:
             if value.depth > MOST_DEPTH:  # lanes of memory are looked at one by one
-                for node in nodes(*value.operands, known=self._known):
+                for node in nodes(*value.operands, skip=self._memo):
                     if node.lanes == 1:
                         self.of(node)
-            known = self._known[value] = self._compute(value)
-        return known
+            values = self._memo[value] = self._compute(value)
+        return values
 
     def whole(self, value: Expr) -> Integers:
         """An integer or a bool there, as integers."""
-        found: Integers = self.of(value).astype(np.int64)
-        return found
+        values: Integers = self.of(value).astype(np.int64)
+        return values
 
     def total(self, terms: Mapping[Expr, int]) -> Integers:
         """A sum of multiples of atoms, as integers."""
-        found: Integers = np.zeros((), np.int64)
+        total: Integers = np.zeros((), np.int64)
         for atom, c in terms.items():
-            found = found + c * self.whole(atom)
-        return found
+            total = total + c * self.whole(atom)
+        return total
 
     def where(self, guards: Iterable[Expr]) -> Mask:
         """Where all `guards` hold."""

@@ -33,7 +33,7 @@ def simplify(value: Expr) -> Expr:
 
 
 def _step(value: Expr) -> Expr:
-    """One node whose operands are simple."""
+    """A node whose operands are simplified already."""
     if value.lanes != 1 or value.dtype.kind == "f" or not value.operands:
         return value
     match value:
@@ -86,16 +86,16 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     if constant > 0 and terms and terms[0][1] < 0:
         total, constant = const(constant, dtype), 0
     for atom, c in terms:
-        part = atom if atom.dtype is dtype else cast(atom, dtype)
+        term = atom if atom.dtype is dtype else cast(atom, dtype)
         if c not in (1, -1):
-            part = binary("*", part, const(abs(c), dtype))
-        total = binary("+" if c > 0 else "-", total, part)
+            term = binary("*", term, const(abs(c), dtype))
+        total = binary("+" if c > 0 else "-", total, term)
     return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype)) if constant else total
 
 
 def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:
-    """What is subtracted comes last; what is known first comes first, by the order in which its variables were bound;
-    then what weighs most, then what was met first."""
+    """The sort key of a term: added before subtracted; then by the binding order of its latest variable, so that sums
+    of outer variables can be hoisted; then the largest factor; then the first one met."""
     (atom, c), memo = term, arena().ranks
     if atom not in memo:
         memo[atom] = max((v.order for v in variables(atom)), default=0), len(memo)
@@ -119,8 +119,10 @@ def _rejoin(form: Sum) -> Sum:
                         {a: g for a, g in form.terms.items() if a is not other and a is not atom}, form.constant
                     )
                     match other:
+                        # k * (y % c) + (k * c) * (y // c) -> k * y
                         case _ if other is whole:
                             return _rejoin(rest.plus(linear(y), k))
+                        # k * (y % c) + (k * c) * ((y // c) % d) -> k * (y % (c * d)) (requires y >= 0)
                         case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and range_of(y)[0] >= 0:
                             return _rejoin(rest.plus(linear(remainder(y, step * int(d))), k))
     return form
@@ -136,16 +138,16 @@ def _split(form: Exact, divisor: int) -> tuple[int, Exact, Exact] | None:
 
 
 def _once(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """`function`, which is asked about the same few sums again and again: the arena keeps what it found."""
+    """`function`, memoised in the arena: the same few sums recur in every index."""
 
-    def known(*operands: object) -> Expr:
-        found, key = arena().found, (function, *operands)
-        value = found.get(key)
+    def memoised(*operands: object) -> Expr:
+        memo, key = arena().memo, (function, *operands)
+        value = memo.get(key)
         if value is None:
-            value = found[key] = function(*operands)
+            value = memo[key] = function(*operands)
         return value
 
-    return known
+    return memoised
 
 
 def _is_value(form: Exact, dtype: DType) -> bool:
@@ -159,21 +161,26 @@ def quotient(x: Expr, c: int) -> Expr:
     lo, hi = range_of(x)
     if c <= 1:
         return x
+    # All values have one quotient.
     if lo >= 0 and lo // c == hi // c:
         return const(lo // c, x.dtype)
     form = exact(x)
     if lo < 0 or form is None:
         return binary("//", x, const(c, x.dtype))
+    # (c * Y + s) // c -> Y + s // c (requires 0 <= s, within the type)
     outside, inside = form.split(c)
     if (outside.terms or outside.constant) and _is_value(inside, x.dtype):
         rest = quotient(from_linear(inside, x.dtype), c)
         return from_linear(outside.modulo().plus(linear(rest)), x.dtype)
+    # (g * Y + s) // c -> Y // (c // g) (requires 0 <= s < g and g divides c)
     if split := _split(form, c):
         g, high, _ = split
         return quotient(from_linear(high, x.dtype), c // g)
-    match x:  # y is not negative: what is known of x says so only where it is known of y
+    match x:
+        # (y // d) // c -> y // (d * c) (requires y >= 0)
         case Binary(op="//", left=y, right=Const(value=d)) if range_of(y)[0] >= 0:
             return quotient(y, int(d) * c)
+        # (y % d) // c -> (y // c) % (d // c) (requires y >= 0 and d % c == 0)
         case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
             return remainder(quotient(y, c), int(d) // c)
     return binary("//", x, const(c, x.dtype))
@@ -243,9 +250,11 @@ def _bits(op: str, left: Expr, right: Expr) -> Expr:
             continue
         bound = 1 << range_of(y)[1].bit_length()
         above, below = form.split(bound)
-        if (above.terms or above.constant) and _is_value(below, x.dtype):  # what y cannot reach stays what it is
+        # Bits of x above those of y: & clears them, | and ^ keep them.
+        if (above.terms or above.constant) and _is_value(below, x.dtype):
             reached = linear(_bits(op, from_linear(below, x.dtype), y))
             return from_linear(reached if op == "&" else reached.plus(above.modulo(), bound), x.dtype)
+        # Both are multiples of g but for the low part of x, which y's zeros leave alone: divide, operate, multiply.
         step = gcd(*other.terms.values(), other.constant)
         g = step & -step
         if g < 2:
@@ -297,6 +306,7 @@ def _compare_constant(op: str, left: Expr, number: int) -> Expr:
 def _decide(op: str, difference: tuple[int, int]) -> Expr | None:
     """`left op right` if the interval of left - right settles it."""
     lo, hi = difference
+    # The intervals of left - right for which the comparison always, or never, holds.
     always = {"<": hi < 0, "<=": hi <= 0, ">": lo > 0, ">=": lo >= 0, "==": lo == hi == 0, "!=": lo > 0 or hi < 0}
     never = {"<": lo >= 0, "<=": lo > 0, ">": hi <= 0, ">=": hi < 0, "==": lo > 0 or hi < 0, "!=": lo == hi == 0}
     return const(True, bool_) if always[op] else const(False, bool_) if never[op] else None

@@ -166,7 +166,7 @@ class Atomic(Change):
 
     @property
     def takes(self) -> bool:
-        """Whether what the element held before plays a part."""
+        """Whether the old value of the element is read."""
         return self.op != "Store"
 
 
@@ -184,8 +184,8 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
-    """`for (var = start; var < stop; var += step)`: a loop that stays a loop. Without a `stop` it has no end of its
-    own, and `var` counts its turns for who looks on: nothing in it reads that."""
+    """`for (var = start; var < stop; var += step)`: a loop that stays a loop. Without a `stop` only a
+    `Break` ends it, and `var` counts its iterations for the interpreter's observers: nothing in it reads that."""
 
     COMPUTES = ("start", "stop", "step")
     HOLDS = ("body",)
@@ -226,7 +226,7 @@ class Comment(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Print(Stmt):
-    """Say something, where the kernel is interpreted: the `parts`, in which a text stands for itself, 0 for the next of
+    """Print a line where the kernel is interpreted: the `parts`, in which a text stands for itself, 0 for the next of
     the `values`, and a larger number for a list of so many. No device knows it: what is lowered holds none."""
 
     COMPUTES = ("values",)

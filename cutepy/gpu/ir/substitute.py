@@ -22,8 +22,8 @@ def substitute(
 
     Parameters and arrays that are not named stay. The result means what `kernel` means when it is launched so.
     """
-    known = {} if lengths is None else lengths
-    arrays = {b: replace(b, length=known[b.name]) for b in kernel.buffers if b.name in known}
+    given = {} if lengths is None else lengths
+    arrays = {b: replace(b, length=given[b.name]) for b in kernel.buffers if b.name in given}
     body = _Substitution(values, arrays, grid).block(kernel.body)
     return replace(
         kernel,
@@ -57,11 +57,11 @@ class _Substitution:
 
     def extents(self, shape: tuple[int | Expr, ...]) -> tuple[int | Expr, ...]:
         """The extents as numbers, where they are."""
-        found: list[int | Expr] = []
+        extents: list[int | Expr] = []
         for extent in shape:
             new = self.of(extent) if isinstance(extent, Expr) else extent
-            found.append(int(new.value) if isinstance(new, Const) else new)
-        return tuple(found)
+            extents.append(int(new.value) if isinstance(new, Const) else new)
+        return tuple(extents)
 
     def block(self, block: Block) -> Block:
         out = []

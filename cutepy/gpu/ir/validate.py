@@ -63,26 +63,26 @@ def _inside(kernel: Kernel, buffer: Buffer, index: Expr, lanes: int, place: str)
         raise _error(place, text)
 
 
-def _block(kernel: Kernel, block: Block, known: set[Expr]) -> None:
+def _block(kernel: Kernel, block: Block, in_scope: set[Expr]) -> None:
     bound: list[Expr] = []
     for stmt in block:
         place = getattr(stmt, "place", "")
         for root in stmt.expressions:
             for name in variables(root):
-                if name not in known:
+                if name not in in_scope:
                     raise _unbound(kernel, name, place)
-        if stmt.sets is not None and stmt.sets not in known:
+        if stmt.sets is not None and stmt.sets not in in_scope:
             raise _unbound(kernel, stmt.sets, place)
-        inner = {stmt.var} - known if isinstance(stmt, For) else set()
-        known |= inner
+        inner = {stmt.var} - in_scope if isinstance(stmt, For) else set()
+        in_scope |= inner
         for child in stmt.blocks:
-            _block(kernel, child, known)
-        known -= inner
+            _block(kernel, child, in_scope)
+        in_scope -= inner
         new = stmt.binds
-        if new is not None and new not in known:
-            known.add(new)
+        if new is not None and new not in in_scope:
+            in_scope.add(new)
             bound.append(new)
-    known.difference_update(bound)
+    in_scope.difference_update(bound)
 
 
 def _unbound(kernel: Kernel, name: Expr, place: str) -> KernelError:

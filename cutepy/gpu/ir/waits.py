@@ -33,19 +33,21 @@ def waiting(kernel: ir.Kernel) -> list[Waiting]:
 def _repeats(loop: ir.For, atomic: ir.Atomic) -> bool:
     if atomic.result is None:
         return False
-    told = _Told(loop, {atomic.result})
-    again = told.decides(loop.body, atomic) or (loop.stop is not None and told.by(loop.stop))
-    return again and not _Told(loop, {loop.var}, _moved(loop)).by(atomic.index)
+    influence = _Influence(loop, {atomic.result})
+    again = influence.decides(loop.body, atomic) or (loop.stop is not None and influence.by(loop.stop))
+    return again and not _Influence(loop, {loop.var}, _stepped(loop)).by(atomic.index)
 
 
-def _moved(loop: ir.For) -> set[ir.Buffer]:
-    """The registers that each turn moves by one step, also round a table: a turn finds another number than the last."""
+def _stepped(loop: ir.For) -> set[ir.Buffer]:
+    """The registers that every iteration advances by a constant, also modulo one: consecutive iterations find different
+    values."""
     lets = {s.var: s.value for s in loop.body if isinstance(s, ir.Let)}
     stores = [s.buffer for s in ir.statements(loop.body) if isinstance(s, ir.Store)]
-    found: set[ir.Buffer] = set()
+    registers: set[ir.Buffer] = set()
     for stmt in loop.body:
         if isinstance(stmt, ir.Store) and stores.count(stmt.buffer) == 1 and stmt.buffer.space == "private":
             value, round_ = stmt.value, U32_LIMIT
+            # Through names, to the sum that is stored.
             while isinstance(value, ir.Var) and value in lets:
                 value = lets[value]
             match value:
@@ -55,30 +57,32 @@ def _moved(loop: ir.For) -> set[ir.Buffer]:
             held = [lets.get(x, x) if isinstance(x, ir.Var) else x for x, c in form.terms.items() if c == 1]
             own = [x for x in held if isinstance(x, ir.Load) and x.buffer is stmt.buffer]
             if len(form.terms) == len(own) == 1 and round_ > 0 and form.constant % round_:
-                found.add(stmt.buffer)
-    return found
+                registers.add(stmt.buffer)
+    return registers
 
 
-class _Told:
-    """Which names and registers of the body of a loop depend on some."""
+class _Influence:
+    """The names and registers in the body of a loop that depend on given ones, by data or by control."""
 
     def __init__(self, loop: ir.For, names: set[ir.Expr], registers: Iterable[ir.Buffer] = ()) -> None:
         self.names, self.registers = names, set(registers)
-        known = -1
-        while known != len(self.names) + len(self.registers):
-            known = len(self.names) + len(self.registers)
-            self.block(loop.body, told=False)
+        size = -1
+        # A fixed point: an iteration may carry a value to an earlier statement.
+        while size != len(self.names) + len(self.registers):
+            size = len(self.names) + len(self.registers)
+            self.block(loop.body, controlled=False)
 
     def by(self, value: ir.Expr) -> bool:
-        """Whether they tell `value`."""
+        """Whether `value` depends on them."""
         return any(name in self.names for name in ir.variables(value)) or any(
             load.buffer in self.registers for load in ir.loads(value)
         )
 
-    def block(self, block: ir.Block, *, told: bool) -> None:
-        """Add what the statements of a block make of them; `told` says that they decide whether it runs."""
+    def block(self, block: ir.Block, *, controlled: bool) -> None:
+        """Add what the statements of a block set; `controlled` where a condition that depends on them decides whether
+        it runs."""
         for stmt in block:
-            here = told or any(map(self.by, stmt.expressions))
+            here = controlled or any(map(self.by, stmt.expressions))
             if here and isinstance(stmt, ir.Store) and stmt.buffer.space == "private":
                 self.registers.add(stmt.buffer)
             if here and isinstance(stmt, ir.Let | ir.Declare) and stmt.binds is not None:
@@ -86,7 +90,7 @@ class _Told:
             if here and stmt.sets is not None:
                 self.names.add(stmt.sets)
             for inner in stmt.blocks:
-                self.block(inner, told=here)
+                self.block(inner, controlled=here)
 
     def decides(self, block: ir.Block, atomic: ir.Atomic, *, own: bool = True) -> bool:
         """Whether they decide that the loop is left, by a statement of its `own`, or that the atomic is reached."""

@@ -37,32 +37,32 @@ Rewrite = Callable[[Expr], Expr]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What there is to know of a kind of expression: how the same is made of other operands; and what it does with the
-    values of its operands, None where these alone do not decide it."""
+    """A kind of expression: `rebuild` makes the same node of other operands; `meaning` is its function of the values of
+    its operands, None where these alone do not decide it."""
 
     rebuild: Callable[[Any, Sequence[Expr]], Expr]
     meaning: Callable[[Any], Law | None] = lambda node: None
 
 
-def _joined(node: Binary, new: Sequence[Expr]) -> Expr:
+def _same_operator(node: Binary, new: Sequence[Expr]) -> Expr:
     """The same of other operands, in bits if it was written so."""
     left, right = new
-    found, as_bits = binary(node.op, left, right), arena().as_bits
+    result, as_bits = binary(node.op, left, right), arena().as_bits
     if node in as_bits:
-        as_bits.setdefault(found, as_bits[node])
-    return found
+        as_bits.setdefault(result, as_bits[node])
+    return result
 
 
-def _called(node: Call, new: Sequence[Expr]) -> Expr:
+def _same_call(node: Call, new: Sequence[Expr]) -> Expr:
     """The same function of other operands; of the same types they have been checked."""
     if any(x.dtype is not old.dtype or x.lanes != old.lanes for x, old in zip(new, node.args, strict=True)):
         return call(node.name, *new)
     key = (node.name, *map(id, new))
-    known, operands = arena().nodes.get(key), tuple(new)
-    return interned(key, Call, node.dtype, node.lanes, operands, node.name, operands) if known is None else known
+    existing, operands = arena().nodes.get(key), tuple(new)
+    return interned(key, Call, node.dtype, node.lanes, operands, node.name, operands) if existing is None else existing
 
 
-def _loaded(node: Load, new: Sequence[Expr]) -> Expr:
+def _same_load(node: Load, new: Sequence[Expr]) -> Expr:
     """The same read at other operands: an index, a condition if it has one, coordinates."""
     index, *others = new
     where = others.pop(0) if node.where is not None else None
@@ -74,8 +74,8 @@ def _loaded(node: Load, new: Sequence[Expr]) -> Expr:
 
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
-    Binary: Node(_joined, lambda node: BINARY[node.op]),
-    Call: Node(_called, lambda node: IR_FUNCTIONS[node.name].numpy if node.name in IR_FUNCTIONS else None),
+    Binary: Node(_same_operator, lambda node: BINARY[node.op]),
+    Call: Node(_same_call, lambda node: IR_FUNCTIONS[node.name].numpy if node.name in IR_FUNCTIONS else None),
     Vector: Node(lambda node, x: vector(*x), lambda node: stacked(node.items)),
     Select: Node(lambda node, x: select(*x), lambda node: np.where),
     Unary: Node(lambda node, x: unary(node.op, *x), lambda node: UNARY[node.op]),
@@ -83,8 +83,8 @@ NODES: dict[type[Expr], Node] = {
         lambda node, x: cast(x[0], node.dtype, bits=node.bits),
         lambda node: conversion(node.value.dtype, node.dtype, node.bits),
     ),
-    Load: Node(_loaded),
-    MatrixLoad: Node(_loaded),
+    Load: Node(_same_load),
+    MatrixLoad: Node(_same_load),
     MatrixCall: Node(
         lambda node, x: matrix_call(node.name, node.dtype, *x, place=node.place),
         lambda node: MATRIX[node.name](node.dtype),
@@ -102,7 +102,7 @@ def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
 
 
 def meaning(value: Expr) -> Law | None:
-    """What a node does with the values of its operands; None where that is not all that decides it."""
+    """The function of a node on the values of its operands; None where other things decide too."""
     kind = NODES.get(type(value))
     return None if kind is None else kind.meaning(value)
 
@@ -113,16 +113,16 @@ def is_pure(value: Expr) -> bool:
 
 
 def is_uniform(
-    value: Expr, leaf: Callable[[Expr], bool], readable: Callable[[Buffer], bool], known: dict[Expr, bool]
+    value: Expr, leaf: Callable[[Expr], bool], readable: Callable[[Buffer], bool], memo: dict[Expr, bool]
 ) -> bool:
     """Whether all threads of a workgroup agree on `value` by WGSL's rules: it is made of leaves and of elements of
-    `readable` arrays on which they agree; on what subgroups say they do not. `known` is kept for the next value."""
-    for node in nodes(value, known=known):
+    `readable` arrays on which they agree; results of subgroup operations are not uniform. `memo` is kept."""
+    for node in nodes(value, skip=memo):
         own = isinstance(node, Const) or leaf(node) if not node.operands else is_pure(node)
         if isinstance(node, Load):
             own = readable(node.buffer)
-        known[node] = own and all(known[x] for x in node.operands)
-    return known[value]
+        memo[node] = own and all(memo[x] for x in node.operands)
+    return memo[value]
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
@@ -149,7 +149,7 @@ def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
     if value not in memo:
         if value.depth > MOST_DEPTH:
-            for node in nodes(*value.operands, known=memo):
+            for node in nodes(*value.operands, skip=memo):
                 _rewrite(node, change, memo)
         _rewrite(value, change, memo)
     return memo[value]
@@ -166,12 +166,12 @@ def _rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
         operands.append(y)
     if not same:
         new = NODES[type(value)].rebuild(value, operands)
-    found = memo[value] = change(new)
-    return found
+    changed = memo[value] = change(new)
+    return changed
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
-    """`stmt` computing `new` in place of its expressions."""
+    """`stmt` with other expressions, in the order of `stmt.expressions`."""
     if not any(map(is_not, new, stmt.expressions)):
         return stmt
     rest = iter(new)
@@ -182,7 +182,7 @@ def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
 
 
 def with_blocks(stmt: Stmt, new: Sequence[Block]) -> Stmt:
-    """`stmt` holding `new` in place of its blocks."""
+    """`stmt` with other blocks."""
     return with_fields(stmt, **dict(zip(stmt.HOLDS, new, strict=True))) if new else stmt
 
 
@@ -201,53 +201,53 @@ def without(block: Block, kind: type[Stmt]) -> Block:
 
 def statements(block: Block) -> list[Stmt]:
     """Every statement of `block` and of the blocks inside it, in order of text."""
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in block:
-        found.append(stmt)
+        result.append(stmt)
         for inner in stmt.blocks:
             if inner:
-                found += statements(inner)
-    return found
+                result += statements(inner)
+    return result
 
 
-def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
-    """Every node of `values`, each once, operands first, without those that are `known` and what only they hold.
+def nodes(*values: Expr, skip: Container[Expr] = ()) -> list[Expr]:
+    """Every node of `values`, each once, operands first, without those in `skip` and what only they hold.
 
     No recursion, however deep a value is: what is worked out about nodes is worked out in this order.
     """
-    found: dict[Expr, None] = {}
+    order: dict[Expr, None] = {}
     deep = max([value.depth for value in values], default=0) > MOST_DEPTH
     for value in () if deep else values:
-        if value not in found and value not in known:
-            _visit(value, known, found)
+        if value not in order and value not in skip:
+            _visit(value, skip, order)
     waiting = list(reversed(values)) if deep else []
     while waiting:
         node = waiting[-1]
-        if node in found or node in known:
+        if node in order or node in skip:
             waiting.pop()
-        elif missing := [x for x in node.operands if x not in found and x not in known]:
+        elif missing := [x for x in node.operands if x not in order and x not in skip]:
             waiting += reversed(missing)
         else:
-            found[waiting.pop()] = None
-    return list(found)
+            order[waiting.pop()] = None
+    return list(order)
 
 
-def _visit(value: Expr, known: Container[Expr], found: dict[Expr, None]) -> None:
+def _visit(value: Expr, skip: Container[Expr], order: dict[Expr, None]) -> None:
     """The nodes of a value that is not deep: a call for each level costs less than the list of what waits."""
     for x in value.operands:
-        if x not in found and x not in known:
+        if x not in order and x not in skip:
             if x.operands:
-                _visit(x, known, found)
+                _visit(x, skip, order)
             else:
-                found[x] = None
-    found[value] = None
+                order[x] = None
+    order[value] = None
 
 
-def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
-    """Ask about what a deep `value` holds and is not `known` yet: so a question that asks itself about operands, and
-    knows the answers it gave, is never more than a few levels inside itself."""
+def ask_operands_first(value: Expr, memo: Container[Expr], ask: Callable[[Expr], object]) -> None:
+    """Call `ask` on the nodes in a deep `value` that are not in `memo`, operands first: then a memoised recursion over
+    operands never nests more than a few levels."""
     if value.depth > MOST_DEPTH:
-        for node in nodes(*value.operands, known=known):
+        for node in nodes(*value.operands, skip=memo):
             ask(node)
 
 

@@ -29,7 +29,7 @@ class Weak(Expr):
 
     value: Expr
     again: Callable[[DType], Expr]
-    known: dict[DType, Expr] = field(default_factory=dict)
+    by_type: dict[DType, Expr] = field(default_factory=dict)
 
     @property
     def dtype(self) -> DType:  # type: ignore[override]
@@ -43,13 +43,13 @@ class Weak(Expr):
         """The value in type `dtype`; as it is, where that would make an integer of a fraction."""
         if dtype is self.dtype or dtype is bool_ or (self.dtype.kind == "f" and dtype.kind != "f"):
             return self.value
-        if dtype not in self.known:
-            self.known[dtype] = self.again(dtype)
-        return self.known[dtype]
+        if dtype not in self.by_type:
+            self.by_type[dtype] = self.again(dtype)
+        return self.by_type[dtype]
 
-    def of(self, parts: Sequence["Weak"], found: Expr, again: Callable[[DType], Expr], *, wraps: bool) -> "Weak":
-        """What is made of weak `parts`, of which this is one."""
-        return Weak(found, again)
+    def of(self, parts: Sequence["Weak"], value: Expr, again: Callable[[DType], Expr], *, wraps: bool) -> "Weak":
+        """The weak value computed from `parts`, of which this is one."""
+        return Weak(value, again)
 
     def check_meets(self, dtype: DType, *, wraps: bool) -> None:
         """Raise KernelError where the value may be none of type `dtype`, and what is made of both tells."""
@@ -95,10 +95,10 @@ def meeting(
         for value in weak:
             value.check_meets(strong, wraps=wraps)
         return again(strong)
-    found = again(own_type(values, fractions=fractions, signed=signed))
-    if not isinstance(found, Expr) or found.dtype is bool_:
-        return found
-    return next((value for value in weak if type(value) is not Weak), weak[0]).of(weak, found, again, wraps=wraps)
+    result = again(own_type(values, fractions=fractions, signed=signed))
+    if not isinstance(result, Expr) or result.dtype is bool_:
+        return result
+    return next((value for value in weak if type(value) is not Weak), weak[0]).of(weak, result, again, wraps=wraps)
 
 
 def strong_type(values: Sequence[object]) -> DType | None:

@@ -175,9 +175,9 @@ class _ForwardValues:
                 mentions[stmt.sets] = None
                 changes.add(stmt.sets)
             if stmt.blocks:
-                inner = [self.scan(inner) for inner in stmt.blocks]
-                self.users[stmt] = [inside for inside, _ in inner]
-                self.changes[stmt] = set().union(*[changed for _, changed in inner])
+                scans = [self.scan(inner) for inner in stmt.blocks]
+                self.users[stmt] = [inside for inside, _ in scans]
+                self.changes[stmt] = set().union(*[changed for _, changed in scans])
                 changes |= self.changes[stmt]
                 for inside in self.users[stmt]:
                     mentions.update(dict.fromkeys(inside))

@@ -75,9 +75,9 @@ class Dawn(Asynchronous):
             return list(backend.gpu.enumerate_adapters_sync())
 
     def matrices(self, handle: Handle) -> tuple[tuple[MatrixShape, ...], str]:
-        shapes = extras.get_adapter_properties(handle).get("subgroup_matrix_configs") or ()
+        configs = extras.get_adapter_properties(handle).get("subgroup_matrix_configs") or ()
         shapes = tuple(
-            MatrixShape(c["component_type"], c["result_component_type"], c["m"], c["n"], c["k"]) for c in shapes
+            MatrixShape(c["component_type"], c["result_component_type"], c["m"], c["n"], c["k"]) for c in configs
         )
         return shapes, "" if shapes else self._refused or "its driver gives none"
 

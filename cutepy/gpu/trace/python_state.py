@@ -296,8 +296,8 @@ class Walk:
             if now is not value and not same(now, value):
                 return name
         for look, before, are_equal, name in self.looks:
-            changed_place = look()
-            if changed_place is not before and not are_equal(changed_place, before):
+            after = look()
+            if after is not before and not are_equal(after, before):
                 return name
         return None
 
@@ -345,10 +345,10 @@ class Walk:
         name = chain[0]
         for attribute in chain[1:]:
             inner = f"{name}.{attribute}"
-            value = self.attribute(value, attribute, inner)
-            if value is MISSING:
+            held = self.attribute(value, attribute, inner)
+            if held is MISSING:
                 break
-            name, value = inner, value
+            name, value = inner, held
         return name, value
 
     def attribute(self, value: object, attribute: str, name: str) -> object:

@@ -120,7 +120,7 @@ def _node_of(function: FunctionType) -> tuple[Function | None, str]:
         return None, f"there is no text of {name} to read; keep it in a file or a notebook"
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
-            if any(_same(nodes, code) for nodes in _as_loaded(node, function)):
+            if any(_same(loaded, code) for loaded in _as_loaded(node, function)):
                 return node, ""
     except (SyntaxError, TokenError, IndexError):
         pass

@@ -242,7 +242,7 @@ def decide_whole(model: Model) -> list[Verdict]:
             reason = f"{model.threads} threads are no whole subgroups of {gathering.threads}"
             return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{gathering.text}: {reason}")]
         for value in (*gathering.conditions, *gathering.meant):
-            for node in nodes(value, known=uniform):
+            for node in nodes(value, skip=uniform):
                 if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
                     # Values of the thread's id alone, enumerated: equal within each subgroup?
                     table = model.table(node).reshape(-1, gathering.threads)
