@@ -79,6 +79,26 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return -value if number < 0 else value",
         "0 -> (1)",
     ): "the number is an infinity or NaN",
+    (
+        "cutepy/gpu/lower/branch_on_predicates.py",
+        "_guard(out, stmt, predicates[0])",
+        "0 -> (-1)",
+    ): "the loads of a statement have one predicate",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "return (a // d if a >= 0 else -(-a // c)), (b // c if b >= 0 else -(-b // d))",
+        "a >= 0 -> (a > 0)",
+    ): "0 divided by either is 0",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "return (a, b) if 0 <= a and b < c else (max(min(a, 0), 1 - d), min(max(b, 0), d - 1))",
+        "0 -> (1)",
+    ): "from 0 to b, below every divisor, the other bounds are 0 and b too",
+    (
+        "cutepy/gpu/ir/simplify.py",
+        "if split is None and not form.terms and form.constant:",
+        "split is None and not form.terms and form.constant -> (not form.terms and form.constant)",
+    ): "a sum without terms has no split",
 }
 
 
