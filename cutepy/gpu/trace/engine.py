@@ -107,6 +107,7 @@ class BufferEngine:
             return False
         _, m, n = table.shape
         key = table.tobytes()
+        # 1. The vector accesses of the accumulators, and which row of a and column of b each lane takes.
         if key not in self.known:
             accesses = _accesses(self.trace, table, None, self.most, store=True)
             last = [(access, [p[-1] for p in access.positions]) for access in accesses]
@@ -115,6 +116,7 @@ class BufferEngine:
                 for access, ps in last
             ]
         place, slices = user_place(), range(a.shape[2])
+        # 2. Load, add all products along k, store: one vector at a time.
         left = [_Lanes(a[..., k].reshape(-1), self) for k in slices]
         right = [_Lanes(b[..., k].reshape(-1), self) for k in slices]
         for index, rows, columns in self.known[key]:
@@ -134,6 +136,7 @@ class BufferEngine:
         (base, table), place = self._table(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
+        # One load an access; the entries of the table are its lanes.
         for access in _accesses(self.trace, table, where, min(most, self.most), base=base):
             self._check_register(access)
             lanes, where = len(access.positions), access.where
@@ -167,6 +170,7 @@ class BufferEngine:
             lanes = []
             for positions in access.positions:
                 last = flat[positions[-1]]
+                # A value that several entries store is converted once.
                 if id(last) not in known:
                     known[id(last)] = self._fit(last, place)
                 lanes.append(known[id(last)])
@@ -297,6 +301,7 @@ def _accesses(
 ) -> list[VectorAccess]:
     """The accesses that cover a table of offsets from `base`, in order of the first entry of each; for a store without
     those that never happen."""
+    # Constant offsets from one base need no groups.
     if where is None and (base is not None or table.dtype != object):
         known: dict[int, list[int]] = {}
         begin = 0 if base is None else base.constant
@@ -312,6 +317,7 @@ def _accesses(
             continue
         form = _offset_form(offset) if base is None else Congruent(base.terms, signed(base.constant + offset))
         condition = mask if isinstance(mask, ir.Expr) else ir.const(mask, bool_) if mask is not None else None
+        # Offsets that differ by a constant, under one predicate, may share a vector.
         key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
         _, _, places = groups.setdefault(key, (form, condition, {}))
         places.setdefault(form.constant, []).append(position)
@@ -332,6 +338,7 @@ def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[ir.Expr | 
     known: dict[int, ir.Expr | bool | None] = {}
     out: list[ir.Expr | bool | None] = []
     for mask in flat:
+        # A predicate that the block around implies is dropped.
         if id(mask) not in known:
             if isinstance(mask, ir.Expr):
                 short = trace.open_part(simplify(mask))
@@ -373,6 +380,7 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     mapped alike."""
     outer: Any = through.outer
     offset, unit = through.offset, 1 << outer.base
+    # The unit: neighbours whose low bits the map keeps, so one form serves them all.
     begins = _offset_form(offset)
     if any(step % unit for step in begins.terms.values()):
         unit = 1
@@ -393,6 +401,7 @@ def _runs(
 ) -> Iterator[VectorAccess]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
     step = gcd(*terms.values())
+    # One expression for the base, plus a constant an access; not where terms are subtracted, for u32 would wrap.
     base = from_linear(Congruent(terms, 0), u32) if min(terms.values(), default=1) > 0 else None
     order = sorted(places)
     at = 0
@@ -400,6 +409,7 @@ def _runs(
         first, lanes = order[at], most
         while lanes > 1:
             whole = order[at : at + lanes]
+            # A vector is aligned where the constant and every coefficient are multiples of its lanes.
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
@@ -424,6 +434,7 @@ def pack(values: Sequence[ir.Expr], known: dict[tuple[int, ...], ir.Expr] | None
         return first
     if all(value is first for value in values):
         return ir.splat(first, len(values))
+    # pack([x.0 * y, x.1 * y]) -> x * splat(y): lanes of one operation are packed operand by operand.
     form = _FORMS[kind](first) if kind in _FORMS else None
     if form is None or any(type(v) is not kind or _FORMS[kind](v) != form for v in values):
         return ir.vector(*values)

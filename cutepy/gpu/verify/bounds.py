@@ -49,9 +49,11 @@ def sum_of(model: Model, value: Expr) -> Wrapping:
 def facts_of(model: Model, access: Access) -> GuardFacts:
     """What is sure where `access` happens. A guard that cannot be used is left out: more may happen, never less."""
     mask = np.ones(model.threads, bool)
+    # 1. Guards of the thread's id alone: a table of the threads where they hold.
     for guard in access.guards:
         if model.leaves(guard) <= frozenset((model.tid,)):
             mask = mask & model.table(guard).astype(bool)
+    # 2. The other guards, as sums that are at most 0.
     found = GuardFacts(mask, ())
     if mask.any():
         for guard in access.guards:
@@ -80,6 +82,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         return facts
     left, right = guard.left, guard.right
     (a, b), (c, d) = range_of(left), range_of(right)
+    # The range of each side where the guard holds: `a < b` bounds a by the greatest b, and b by the least a.
     windows = {
         "<": ((a, min(b, d - 1)), (max(c, a + 1), d)),
         "<=": ((a, min(b, d)), (max(c, a), d)),
@@ -89,6 +92,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
     }[guard.op]
     sides = []
     for value, window in zip((left, right), windows, strict=True):
+        # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
         if form is None:  # it may wrap: an atom of its own
@@ -97,6 +101,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         if form.interval(range_of)[0] < window[0]:
             facts = replace(facts, limits=(*facts.limits, form.negative().moved(window[0])))
         sides.append(form)
+    # Over integers: left < right is left - right + 1 <= 0.
     below, above = sides[0].plus(sides[1], -1), sides[1].plus(sides[0], -1)
     new = {
         "<": (below.moved(1),),
@@ -118,6 +123,7 @@ def reach(model: Model, value: Expr, facts: GuardFacts) -> Interval:
     whole = domain(value.dtype)
     low, high = range_of(value)
     for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
+        # Any spelling that is exact gives a valid bound; the tightest of all counts.
         sum_ = form.exact(whole, range_of, facts.limits)
         if sum_ is not None:
             bounds = [(sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits))]
@@ -156,6 +162,7 @@ def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     found = [form, *_taken_apart(form, facts)]
     for meant, atom in facts.names:
         named: Wrapping = Congruent({atom: 1}, np.zeros_like(form.constant))
+        # Where the form holds k times a sum that a guard names, k times the name may stand for it.
         factors = {form.terms[a] // c for a, c in meant.terms.items() if a in form.terms and form.terms[a] % c == 0}
         found += [form.plus(meant, -factor).plus(named, factor) for factor in sorted(factors)]
     return found
@@ -169,6 +176,7 @@ def _taken_apart(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     while waiting:
         y = waiting.pop()
         for base in bases if y in whole.terms and range_of(y)[0] >= 0 else ():
+            # y -> (y // base) * base + y % base (requires y >= 0)
             apart = linear(quotient(y, base)).times(base).plus(linear(remainder(y, base)))
             if y not in apart.terms and not words.isdisjoint(apart.terms):
                 difference = apart.plus(Congruent({y: 1}, 0), -1)
@@ -209,6 +217,7 @@ def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     tries = 0
     for access in model.accesses:
         bounded = _bounded(model, access)
+        # Trying every invocation is dear: in full for a few accesses, a sample for the others.
         tries += not bounded
         if bounded and _unstable_reason(model, access, racing):
             return False
@@ -296,6 +305,7 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
     known, unknown = model.split_guards(access)
     strange = model.unknowns([access.index])
     over = model.domain(model.ids_of((access.index, *access.guards)), each=model.threads, most=most)
+    # 1. With the guards that are decidable, whatever memory holds.
     found = _outside(model, access, known, over, None)
     if found is None and not strange:
         return None, "" if over.complete else "no bound on its index follows from the guards"
@@ -303,6 +313,7 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
         return found, ""
     # where the kernel itself limits what memory contributes to an index, it means to deal with any contents
     wild = [atom for atom in linear(access.index).terms if model.unknowns([atom])]
+    # 2. With made-up data under all guards.
     if found is not None or all(range_of(atom) != domain(atom.dtype) for atom in wild):
         for data in model.trials((access.index, *access.guards)):
             try:
@@ -329,6 +340,7 @@ def _outside(
         ids = over.at(numbers)
         points = model.points(model.environment(ids), data)
         active = points.where(guards)
+        # Undecided terms at their least: if even that is beyond the end, the access is out of bounds for any data.
         at = _least(model, access.index, ids) if least else points.whole(access.index)
         outside = active & ((at > last) | ((at < 0) & (not least)))
         if outside.any():

@@ -44,6 +44,7 @@ def collect(kernel: ir.Kernel, subgroup: int = 32, known: Known | None = None) -
     """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
     known = Known() if known is None else known
     fold = _folded(kernel, subgroup)
+    # First with the folded grid; where an axis of it is used beyond the fold, with the grid as it is.
     if fold is not None:
         model = _model(kernel, subgroup, fold, known)
         values = [e for access in model.accesses for e in (access.index, *access.guards)]
@@ -88,6 +89,7 @@ def _folded(kernel: ir.Kernel, subgroup: int) -> _Fold | None:
     walk = _Walk(kernel, subgroup, None)
     prefix = tuple(s for s in names if s is not None)
     walk.block(prefix, _Around())
+    # group = y * x_count + x < count: every workgroup of the long grid is one number.
     match walk.resolve(last.condition):
         case ir.Binary(op="<", left=total, right=ir.Const(value=count)) if not walk.accesses and z == 1:
             form = linear(total)

@@ -53,6 +53,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
     if not found:
         return Owned(True, True)
+    # 1. Candidate radixes: the factors of all terms, and the differences of constants.
     sums = [linear(a.index) for a in accesses]
     least = min(total.constant for total in sums)
     moduli = {abs(c) for total in sums for c in total.terms.values()}
@@ -62,10 +63,13 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
         form.exact(domain(a.index.dtype), range_of, facts.limits)
         for form, (a, facts) in zip(wrapping, found, strict=True)
     ]
+    # 2. Sums over integers where guards show that they do not wrap; else their remainders to a base that divides 2^32.
     exact = [form for form in whole if form is not None]
     family = [_member(a, facts, form) for form, (a, facts) in zip(exact, found, strict=False)]
     if len(exact) < len(found):  # wrapping around keeps what is low, to a base that divides 2**32
         family = _low_digits(found, wrapping, sorted((m for m in moduli if m & (m - 1) == 0 and m > 1), reverse=True))
+    # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
+    # ownership.
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
     handed = [space for digit in digits if (space := _hands_out(model, digit))]
     workgroup = "storage" in handed or _tells_workgroup(model, digits)
@@ -124,6 +128,7 @@ def _taken_apart(family: list[_Member], digits: list[_Digit], moduli: set[int]) 
         bases = {b for b in bases | {abs(c) for form in digit for c in form.terms.values()} if b > 1}
         room = len(done) + len(todo) < _DIGITS
         for base in sorted(bases, reverse=True) if room else ():
+            # low < base in every access, so (low, high) and the address determine one another.
             if (split := _split(family, digit, base)) is not None:
                 low, high = split
                 todo += [(low, {b for b in bases if b < base}), (high, {b // base for b in bases})]
@@ -155,6 +160,7 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
         plain = all(form.terms == terms and not form.constant.any() for form in digit)
         if plain and terms and all(model.leaves(atom) <= model.workgroup_ids for atom in terms):
             sums.append(terms)
+    # Digits that are single ids of the workgroup determine them; other sums are tabulated over the grid.
     moving = {g for g in model.groups if not isinstance(g, Const)}
     single = {next(iter(terms)) for terms in sums if len(terms) == 1}
     if moving <= single:
@@ -182,6 +188,7 @@ def _tells_thread(family: list[_Member], digits: list[_Digit]) -> bool:
     thread = np.concatenate([m.thread for m in family])
     if not tables:
         return bool((thread == thread[0]).all())
+    # Sorted by digits: two threads with equal digits stand side by side.
     order = np.lexsort((thread, *tables))
     same = np.ones(thread.size - 1, bool)
     for table in tables:
@@ -270,6 +277,7 @@ def _first_conflict(writers: Integers, order: Integers, others: Integers) -> tup
         return None
     marked = np.full(int(max(writers[0].max(), others[0].max())) + 1, -1, np.int64)
     marked[writers[0, order]] = order
+    # The mark that stays is one of the writers': any other thread at that address is in conflict.
     last = marked[others[0]]
     apart = (last >= 0) & (writers[1, last] != others[1])
     i = int(np.argmax(apart))

@@ -48,12 +48,15 @@ def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
     known = not model.unknowns([a.index for a in scene.accesses])
+    # 1. Fewer guards, fewer kinds: no conflict there is none at all.
     if known and _search_phase(scene, None, loose=True) == (None, True):
         return Answer()
     if not any(a.moved for a in scene.accesses):
+        # 2. One thread alone, or an owner for each address.
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
+    # 3. Every kind of workgroup and iteration.
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
@@ -65,6 +68,7 @@ def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False)
     guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
     if loose:
         guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]
+    # Kinds: combinations of shared ids in which some index or guard differs.
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     parts = [e for value in wanted for e in (linear(value).terms if value.dtype.kind in "iu" else (value,))]
     mixed = any(scene.mixes(e) for e in parts)
@@ -82,6 +86,7 @@ def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False)
         for row in range(len(numbers)):
             now = [(at[min(row, len(at) - 1)], on[min(row, len(on) - 1)]) for at, on in tables]
             key = b"".join(part.tobytes() for pair in now for part in pair)
+            # Equal tables have equal answers.
             if key in seen:
                 continue
             seen.add(key)
