@@ -105,19 +105,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 __all__ = [
-    "MATRICES",
-    "Adapter",
-    "Binding",
-    "Device",
-    "DeviceBuffer",
-    "DeviceStats",
-    "Limits",
-    "MatrixShape",
-    "Program",
-    "ProgramParam",
-    "adapters",
-    "choose_adapter",
-    "default_device",
-    "missing_runtimes",
-    "open_device",
+    "MATRICES", "Adapter", "Binding", "Device", "DeviceBuffer", "DeviceStats", "Limits", "MatrixShape", "Program",
+    "ProgramParam", "adapters", "choose_adapter", "default_device", "missing_runtimes", "open_device",
 ]  # fmt: skip

@@ -476,16 +476,8 @@ class CudaPrinter(Printer):
         text = self.element_of(value.buffer, value.index)
         return f"{self.use('atomic_load')}(&{text})" if value.buffer.atomic else text
 
-    def show_Vector(self, value: ir.Vector, outer: int) -> str:
-        items = value.items
-        inside = items[:1] if all(x is items[0] for x in items) else items
-        return f"{self.type_name(value.dtype, value.lanes)}({', '.join(map(self.show, inside))})"
-
-    def show_Component(self, value: ir.Component, outer: int) -> str:
-        text, lane = self.show(value.value, PRIMARY), value.lane
-        return (
-            f"{text}[{self.index(lane, value.value.lanes)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
-        )
+    def arguments(self, *values: ir.Expr) -> str:
+        return ", ".join(map(self.show, values))
 
     def show_Call(self, value: ir.Call, outer: int) -> str:
         # The mask names the threads that take part, and all of them must arrive.

@@ -201,6 +201,17 @@ class Printer(ABC):
     def show_Call(self, value: ir.Call, outer: int) -> str:
         return f"{self.spelling(value.name)}({self.arguments(*value.args)})"
 
+    def show_Vector(self, value: ir.Vector, outer: int) -> str:
+        items = value.items
+        inside = items[:1] if all(x is items[0] for x in items) else items
+        return f"{self.type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
+
+    def show_Component(self, value: ir.Component, outer: int) -> str:
+        text, lane = self.show(value.value, PRIMARY), value.lane
+        if isinstance(lane, ir.Expr):
+            return f"{text}[{self.index(lane, value.value.lanes)}]"
+        return f"{text}.{'xyzw'[lane]}"
+
     def arguments(self, *values: ir.Expr) -> str:
         """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
         texts = [self.show(x, PRIMARY if x.dtype.kind == "b" else 0) for x in values[:-1]]

@@ -14,7 +14,7 @@ from .. import ir
 from ..ir.operators import SUBGROUP
 from ..runtime.program import MATRICES
 from ..runtime.program import Dialect as Dialect
-from .printer import INDENT, PRIMARY, SUM, Printer
+from .printer import INDENT, SUM, Printer
 from .wgsl_tokens import RESERVED, TARGETS, TINT, Target, literal, matrix_name, matrix_operation, spelling
 
 #: Functions of the IR that WGSL has not: the text defines them, by this of a and b where neither is NaN.
@@ -280,17 +280,6 @@ class WgslPrinter(Printer):
 
     def show_MatrixCall(self, value: ir.MatrixCall, outer: int) -> str:
         return matrix_operation(self.target, value, [self.show(x) for x in value.operands])
-
-    def show_Vector(self, value: ir.Vector, outer: int) -> str:
-        items = value.items
-        inside = items[:1] if all(x is items[0] for x in items) else items
-        return f"{self.type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
-
-    def show_Component(self, value: ir.Component, outer: int) -> str:
-        text, lane = self.show(value.value, PRIMARY), value.lane
-        if isinstance(lane, ir.Expr):
-            return f"{text}[{self.index(lane, value.value.lanes)}]"
-        return f"{text}.{'xyzw'[lane]}"
 
     def show_Call(self, value: ir.Call, outer: int) -> str:
         inside = self.arguments(*value.args)
