@@ -230,7 +230,7 @@ def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
     # Map from the layout's coordinates to indices of that tile, in which conflict_free searches.
     places = unflatten(Layout(leaves(layout.shape), tuple(steps[mode] for mode in sorted(steps))), layout.shape)
     # Both directions count: the access itself, and single elements with the other mode as lanes.
-    asked = [each.by_thread(places) for each in (access, _turned(access))]
+    asked = [each.by_thread(places) for each in (access, _other_mode(access))]
     suggestions: dict[str, list[str]] = {}
     for pad in (False, True):
         with suppress(LayoutError):
@@ -247,7 +247,7 @@ def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
     ]
 
 
-def _turned(access: ThreadAccess) -> ThreadAccess:
+def _other_mode(access: ThreadAccess) -> ThreadAccess:
     """Single elements, with the other mode as threads."""
     return replace(access, lanes=1 - access.lanes, access_bytes=access.element_bytes)
 
@@ -256,6 +256,6 @@ def _ways(layout: AnyLayout, access: ThreadAccess) -> tuple[int, int]:
     """The worst phase of the access itself, and of single elements with the other mode as threads."""
     first, other = (
         bank_conflicts(each.by_thread(layout), each.element_bytes, each.access_bytes).ways
-        for each in (access, _turned(access))
+        for each in (access, _other_mode(access))
     )
     return first, other

@@ -65,6 +65,7 @@ class Affine(Generic[Atom, Constant]):
         >>> high.terms, high.constant, low.terms, low.constant
         ({'x': 1}, 2, {'y': 1}, 3)
         """
+        # c * x with by | c belongs to the quotient; Euclid: constant = by * (constant // by) + constant % by.
         high = {atom: c // by for atom, c in self.terms.items() if c % by == 0}
         low = {atom: c for atom, c in self.terms.items() if c % by}
         return Affine(high, self.constant // by), Affine(low, self.constant % by)
@@ -83,8 +84,11 @@ class Affine(Generic[Atom, Constant]):
         if depth == 0:
             return best
         for limit in limits[:_LIMITS]:
+            # A multiplier must be positive (limit <= 0). Only those that make a term vanish can lower the bound.
             ratios = {self.terms[a] / c for a, c in limit.terms.items() if a in self.terms}
+            # Round the ratio both ways: an integer multiplier need not hit it exactly.
             factors = {int(r) for r in ratios if r >= 1} | {-int(-r // 1) for r in ratios if r > 0}
+            # Each limit is used at most once per chain, so the recursion ends after _DEPTH levels.
             others = [other for other in limits[:_LIMITS] if other is not limit]
             for factor in factors:
                 if factor < _FACTOR:
@@ -113,6 +117,7 @@ class Congruent(Generic[Atom, Constant]):
 
     def plus(self, other: "Congruent[Atom, Constant]", factor: int = 1) -> "Congruent[Atom, Constant]":
         """This sum plus `factor` times another one, with coefficients of least magnitude."""
+        # Coefficients modulo 2**32, of least magnitude: the interval of the sum is then the tightest.
         terms = added(self.terms, other.terms, factor, signed)
         return Congruent(terms, signed(self.constant + factor * other.constant))
 
@@ -141,6 +146,7 @@ class Congruent(Generic[Atom, Constant]):
         whole = Affine(self.terms, self.constant)
         if max(map(abs, _ends(self.constant))) > _TABLE:
             return None
+        # First by the interval of the atoms, which is cheap, then by the bounds that the limits give.
         by = copy_of(whole.interval(bounds), window)
         if by is None and limits:
             by = copy_of((whole.lower(bounds, limits), whole.upper(bounds, limits)), window)
@@ -153,6 +159,7 @@ def copy_of(interval: Interval, window: Interval) -> int | None:
     A window that holds only some of `interval` will do: whoever asks knows the value to be in it.
     """
     (lo, hi), (first, last) = interval, window
+    # Multiples k of 2**32 with interval + k * 2**32 meeting the window: unique only if both ends agree.
     least, most = -((hi - first) // WRAP), (last - lo) // WRAP
     return least * WRAP if least == most else None
 

@@ -43,6 +43,7 @@ def guarded(function: Callable[Given, Result], *, decides: bool = False) -> Call
     @wraps(function)
     def call(*operands: Given.args, **named: Given.kwargs) -> Result:
         try:
+            # Imported here: symbolic.lift imports the operations, which import this module.
             if decides and not named and any(map(is_unknown, operands)):
                 from .symbolic.lift import lifted
 
@@ -54,6 +55,7 @@ def guarded(function: Callable[Given, Result], *, decides: bool = False) -> Call
         except BARE as error:
             raise refusal(function, operands, named, error) from error
         # A function says best itself what it refuses; this finds what it computed with, and should not have.
+        # Checked after the call: a good call pays one test per operand, and the function's own error is better.
         for fits, operand in zip(_tests(function), operands, strict=False):
             if fits is not None and not fits(operand):
                 raise refusal(function, operands, named, None)
@@ -112,6 +114,7 @@ def _nested(is_leaf: Test) -> Test:
     """The test of a tuple nested at most MAX_DEPTH deep, every leaf of which passes `is_leaf`."""
 
     def fits(tree: object) -> bool:
+        # Level by level instead of recursively: the depth is bounded by MAX_DEPTH, also for hostile input.
         level: list[Any] = [tree]
         for _depth in range(MAX_DEPTH + 1):
             if not all(is_leaf(entry) for entry in level if type(entry) is not tuple):

@@ -264,7 +264,7 @@ def step(k: Language, x: Value, middle: Value) -> Value:
     return k.select(x < 0, 0.0, k.select(x > 0, 1.0, k.select(x == 0.0, middle, x)))
 
 
-def _left_over(k: Language, a: Value, quotient: Value, b: Value) -> Value:
+def _division_remainder(k: Language, a: Value, quotient: Value, b: Value) -> Value:
     """a - quotient * b without fma, which a device may round twice: products of halves are exact (Dekker)."""
     first, high = (k.bits(k.bits(x, u32) & _UPPER_HALF, f32) for x in (quotient, b))
     second, low = quotient - first, b - high
@@ -278,7 +278,7 @@ def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     a compiler may take a / -a for -1 and 0 / a for 0.
     """
     quotient = k.call("floor", a / b)
-    rest = k.select(b == 0.0, not_a_number(k, a), _left_over(k, a, quotient, b))
+    rest = k.select(b == 0.0, not_a_number(k, a), _division_remainder(k, a, quotient, b))
     below, above = (rest < 0) == (b > 0), (abs(rest) >= abs(b)) & (abs(a) >= abs(b))
     low = below & ~(rest == 0.0)
     quotient, rest = (

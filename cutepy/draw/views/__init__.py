@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import DrawError, shown
 from ...layout import Layout, Swizzle
-from ...layout.algebra.conflict_free import Found
+from ...layout.algebra.conflict_free import ConflictFreeLayout
 from ...layout.algebra.convert import Conversion
 from ...layout.text.parse import Expression, Lines, parse_expression
 from ...layout.values.composed import AnyLayout
@@ -110,7 +110,7 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
 def _fitting(thing: object) -> View:
     defaults: dict[Any, View] = {
         AnyLayout: Plain(),
-        Found: Plain(),
+        ConflictFreeLayout: Plain(),
         Conversion: Moves(),
         Swizzle: Bits(),
         TensorLike: Data(),

@@ -52,7 +52,7 @@ class ConflictWitness(NamedTuple):
 
     def __str__(self) -> str:
         lanes, words = (
-            ", ".join([*map(str, part[:4]), *["..."][: len(part) - 4]]) for part in (self.lanes, self.words)
+            ", ".join([*map(str, numbers[:4]), *["..."][: len(numbers) - 4]]) for numbers in (self.lanes, self.words)
         )
         return f"at access {self.access} lanes {lanes} want words {words} of bank {self.bank}"
 
@@ -118,15 +118,15 @@ def bank_conflicts(
     """
     call = f"bank_conflicts({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, banks=banks)
-    found = [
+    phases = [
         (access, phase)
         for access, firsts in enumerate(accesses(call, layout, element_bytes, wide))
         for phase in served(firsts, wide, lanes, banks)
     ]
-    access, worst = max(found, key=lambda entry: entry[1].ways)
+    access, worst = max(phases, key=lambda entry: entry[1].ways)
     return BankConflicts(
-        tuple(phase.ways for _, phase in found),
-        sum(phase.perfect(banks) for _, phase in found),
+        tuple(phase.ways for _, phase in phases),
+        sum(phase.perfect(banks) for _, phase in phases),
         _witness(access, worst, wide, banks) if worst.ways > 1 else None,
     )
 
@@ -148,8 +148,8 @@ def transactions(
     call = f"transactions({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, segment_bytes=segment_bytes)
     asked = accesses(call, layout, element_bytes, wide)
-    found = [entry for firsts in asked for entry in fetched(firsts, wide, lanes, segment_bytes)]
-    return Transactions(tuple(touched for touched, _ in found), sum(perfect for _, perfect in found))
+    counts = [entry for firsts in asked for entry in fetched(firsts, wide, lanes, segment_bytes)]
+    return Transactions(tuple(touched for touched, _ in counts), sum(perfect for _, perfect in counts))
 
 
 def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank_bytes: int = WORD) -> Iterator[Phase]:
@@ -158,6 +158,7 @@ def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank
     >>> [phase.ways for phase in served(range(0, 256, 8), 4, 32, 32)]
     [2]
     """
+    # Hardware serves 128 bytes a phase: 32 lanes of 4 bytes, 16 of 8, 8 of 16.
     together = served_together(wide, lanes, bank_bytes)
     for group in range(0, len(firsts), lanes):
         end = min(group + lanes, len(firsts))
@@ -165,6 +166,7 @@ def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank
             active = range(start, min(start + together, end))
             asked = {lane: first for lane in active if (first := firsts[lane]) is not None}
             if asked:
+                # Lanes that want the same word share it: count different words per bank.
                 words = _units(asked.values(), wide, bank_bytes)
                 yield Phase(asked, Counter([word % banks for word in words]))
 
@@ -188,6 +190,7 @@ def fetched(firsts: Sequence[int | None], wide: int, lanes: int, segment_bytes: 
         asked = sorted({first for first in firsts[start : start + lanes] if first is not None})
         if asked:
             touched = _units(asked, wide, segment_bytes)
+            # Length of the union of the accesses' byte intervals, in sorted order.
             wanted = sum(min(wide, after - first) for first, after in pairwise(asked)) + wide
             yield len(touched), -(-wanted // segment_bytes)
 
@@ -223,6 +226,7 @@ def accesses(call: str, layout: AnyLayout, element_bytes: int, wide: int) -> Ite
     if len(table) % count:
         raise LayoutError(f"{call}: {len(table)} values of {element_bytes} bytes are no whole accesses of {wide} bytes")
     for start in range(0, len(table), count):
+        # First byte of every lane, then the check that its elements are neighbours and aligned.
         firsts = [first * element_bytes for first in table[start]]
         for lane, offsets in enumerate(zip(*table[start : start + count], strict=True)):
             if wide > element_bytes and (firsts[lane] % wide or offsets != (*range(offsets[0], offsets[0] + count),)):
@@ -289,10 +293,10 @@ class Tables(NamedTuple):
         more than `most` rounds too many."""
         counted: list[tuple[int, int]] = []
         for table, access in zip(self.elements, self.asked, strict=True):
-            found = self._rounds(table, access, offsets, most)
-            if found is None:
+            rounds = self._rounds(table, access, offsets, most)
+            if rounds is None:
                 return None
-            counted.append(found)
+            counted.append(rounds)
         return counted
 
     def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
@@ -311,6 +315,7 @@ class Tables(NamedTuple):
         words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)
         end = most + -(-words // self.banks)  # no phase needs more rounds than all different words
         for start in range(0, len(table[0]), access.vector):
+            # Offsets of the first element of each lane's access; the others must follow it.
             heads = [offsets[values[start]] for values in table]
             for k in range(1, access.vector):
                 if [offsets[values[start + k]] - k for values in table] != heads:

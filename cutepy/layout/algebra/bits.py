@@ -70,6 +70,7 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     if isinstance(function, OfBits):
         return tuple(function(1 << bit) for bit in range(bits or 0))
     if isinstance(function, (ComposedLayout, Chained)):
+        # Composition of linear maps: apply the outer matrix to every inner column; an offset makes it affine.
         inner = columns_of(function.inner, bits) if function.offset == 0 else None
         if inner is None:
             return None
@@ -80,8 +81,10 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     for extent, step in zip(shape, stride, strict=True):
         if type(extent) is not int or type(step) is not int or extent & (extent - 1) or step < 0:
             return None
+        # s:d with s = 2^b has columns d, 2d, ..., 2^(b-1) d.
         columns += [step << bit for bit in range(extent.bit_length() - 1)]
     if bits is not None:
+        # Beyond its size a layout goes on in its last mode.
         last = stride[-1] * shape[-1] if shape else 0
         columns = (columns + [last << bit for bit in range(bits)])[:bits]
     return None if shared(columns) else tuple(columns)
@@ -92,8 +95,8 @@ def index_columns(layout: AnyLayout) -> Columns | None:
     if not gives_coordinates(layout):
         return columns_of(layout)
     by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
-    known = [columns for columns in by_axis if columns is not None]
-    return joined_columns(known)[0] if len(known) == len(by_axis) else None
+    linear = [columns for columns in by_axis if columns is not None]
+    return joined_columns(linear)[0] if len(linear) == len(by_axis) else None
 
 
 def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
@@ -119,6 +122,7 @@ def shared(columns: Iterable[int]) -> int:
 
 def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLayout | None:
     """The layout with these columns, or the swizzled one of fewest bits, then fewest modes; None if none is."""
+    # No shared bits: sums never carry, so the layout itself has these columns.
     mixed = shared(columns)
     if not mixed:
         return _layout(columns, shape)
@@ -141,9 +145,10 @@ def cheapest(
     for swizzle in choices:
         if best is not None and swizzle.bits > best[0][0]:
             break
-        found = before(swizzle)
-        if found is not None:
-            offset, inner = found
+        inner_part = before(swizzle)
+        if inner_part is not None:
+            offset, inner = inner_part
+            # Fewest bits, then fewest modes, then the smallest shift.
             cost = (swizzle.bits, len(leaves(inner.shape)), abs(swizzle.shift), swizzle.base, -swizzle.shift)
             if best is None or cost < best[0]:
                 best = cost, ComposedLayout(swizzle, offset, inner)
@@ -175,6 +180,7 @@ def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
 
     Source: NVlabs, CuTe's strides over F2.
     """
+    # Round extents up to powers of two; the matrix is that of the rounded shape.
     bits = [(extent - 1).bit_length() for extent in leaves(shape)]
     columns = tuple(step << bit for step, count in zip(steps, bits, strict=True) for bit in range(count))
     rounded = fold_profile(iter([1 << count for count in bits]), shape)
@@ -188,6 +194,7 @@ def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
 
 def swizzles(width: int, moved: int = 0) -> Iterator[Swizzle]:
     """Every swizzle but the identity within `width` bits that changes all the bits `moved`, those of fewest first."""
+    # `moved` must lie within the ones that are changed, so most masks drop out.
     for bits in range(1, width // 2 + 1):
         ones = (1 << bits) - 1
         for shift in range(bits, width - bits + 1):

@@ -35,7 +35,7 @@ class Refused(Exception):
         self.clause, self.position = clause, position
 
 
-class Leaves:
+class LeafWalk:
     """One composition under way: the digits of the left operand that the leaves of the right one have filled so far."""
 
     __slots__ = ("filled", "inner", "outer", "shape", "stride", "tabled")
@@ -47,15 +47,16 @@ class Leaves:
 
     def modes(self) -> list[tuple[IntTuple, IntTuple]]:
         """Shape and stride of the result along each leaf of the right operand."""
+        # Clause (b) for each leaf, then clause (a): no digit of the sum may carry.
         extents, steps = leaves(self.inner.shape), leaves(self.inner.stride)
-        found = [
+        modes = [
             self._leaf(position, extent, step)
             for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
         ]
         carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
         if carries and len(extents) > 1 and not (self.tabled and additive_witness(self.outer, self.inner) is None):
             raise Refused("carry")
-        return found
+        return modes
 
     def _leaf(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """Walk `x -> outer(step * x)` digit by digit; the stretch left over by one digit goes on in the next."""
@@ -70,15 +71,18 @@ class Leaves:
         for digit, radix in enumerate(self.shape):
             if digit == last:
                 break
+            # The leaf steps over this digit entirely; its stride must be a multiple of the radix.
             if stride >= radix:
                 if stride % radix:
                     return self._from_table(position, extent, step)
                 stride //= radix
                 continue
+            # The rest of the leaf stays within this digit.
             if (rest - 1) * stride < radix:
                 break
             if radix % stride:
                 return self._from_table(position, extent, step)
+            # `room` steps fill the digit; the leaf must be a whole number of such runs.
             room = radix // stride
             if rest % room:
                 raise Refused("shape", position)
@@ -87,6 +91,7 @@ class Leaves:
             self.filled[digit] += (room - 1) * stride
             rest //= room
             stride = 1
+        # The last digit has no bound.
         self.filled[digit] += (rest - 1) * stride
         if not extents:
             return rest, stride * self.stride[digit]
@@ -105,23 +110,24 @@ class Leaves:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
         if extent == 1:
             return 1, self._single(step)
+        # Unknown sizes have no table; list_coordinates records that their values are needed.
         if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
             list_coordinates(extent, step, *self.shape, *self.stride)
             raise Refused("stride", position)
-        found = leaf_modes(self.outer, extent, step)
-        if isinstance(found, Broken):
+        leaf = leaf_modes(self.outer, extent, step)
+        if isinstance(leaf, Broken):
             raise Refused("stride", position)
         self.tabled = True
         for digit, top in enumerate(digits_of(self.shape, extent, step)):
             self.filled[digit] += top
-        extents, strides = found
+        extents, strides = leaf
         return (extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides))
 
 
 def composes(outer: Layout, inner: Layout) -> bool:
     """True if `composition(outer, inner)` of two plain layouts exists; cheaper than asking and catching."""
     try:
-        Leaves(outer, inner, *coalesced_open(outer)).modes()
+        LeafWalk(outer, inner, *coalesced_open(outer)).modes()
     except Refused:
         return False
     return True
@@ -144,6 +150,7 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             (None, None),
             refused.clause,
         )
+    # Two nearby right operands that do compose are the way out that the message names.
     works = ", ".join(map(str, islice((near for near in neighbours(outer, inner) if composes(outer, near)), 2)))
     way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
@@ -217,14 +224,15 @@ def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError
 def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     """A non-additive coordinate of a large operand: of two leaves alone, each cut short."""
     extents, steps = leaves(inner.shape), leaves(inner.stride)
+    # Two leaves alone, cut short, then longer: a carry between two leaves shows early.
     for cut in (4, 16, 64, 256, 1024):
         short = _make(tuple(min(extent, cut) for extent in extents), tuple(steps))
         for left in range(len(extents)):
             for right in range(left + 1, len(extents)):
                 only = tuple(extent if leaf in (left, right) else 1 for leaf, extent in enumerate(leaves(short.shape)))
-                found = additive_witness(outer, _make(only, tuple(steps)))
-                if found is not None:
-                    return found
+                witness = additive_witness(outer, _make(only, tuple(steps)))
+                if witness is not None:
+                    return witness
     return tuple(extent - 1 for extent in extents)
 
 
@@ -232,13 +240,14 @@ def neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
     """Layouts that differ from `inner` in one stride or one extent."""
     extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
     shape, _ = coalesced_open(outer)
+    # Prefix products of the left extents: strides at which a digit begins.
     marks = [1]
     for extent in shape:
         marks.append(marks[-1] * extent)
     seen = {tuple(steps)}
     for leaf in reversed(range(len(steps))):
-        reach = [steps[i] * extents[i] for i in range(len(steps)) if i != leaf]
-        for step in sorted({*reach, *marks} - {0}, key=lambda mark: abs(mark - steps[leaf])):
+        spans = [steps[i] * extents[i] for i in range(len(steps)) if i != leaf]
+        for step in sorted({*spans, *marks} - {0}, key=lambda mark: abs(mark - steps[leaf])):
             trial = (*steps[:leaf], step, *steps[leaf + 1 :])
             if trial not in seen:
                 seen.add(trial)
@@ -268,10 +277,11 @@ def composition(outer: Layout, inner: object) -> Layout:
     shape, stride = coalesced_open(outer)
     if has_basis(inner.stride):
         return _through_basis(outer, inner)
+    # One mode on the left scales all strides of the right operand.
     if len(shape) == 1:
         return _make(inner.shape, _scaled(inner.stride, stride[0]))
     try:
-        return _refold(inner, Leaves(outer, inner, shape, stride).modes())
+        return _refold(inner, LeafWalk(outer, inner, shape, stride).modes())
     except Refused as refused:
         if has_basis(outer.stride):
             return _along_one_axis(outer, inner, refused)
@@ -320,6 +330,7 @@ def _along_one_axis(outer: Layout, inner: Layout, refused: Refused) -> Layout:
 
 def _through_basis(outer: Layout, inner: Layout) -> Layout:
     """Compose with leaves that walk along named modes of `outer`: `s:k@i` is `composition(outer[i], s:k)`."""
+    # LeafWalk with basis strides walk along the named mode of the left operand.
     paths = {path_of(step) for step in leaves(inner.stride)} - {()}
     parts: dict[tuple[int, ...], list[tuple[IntTuple, IntTuple]]] = {}
     for path in paths:
@@ -332,7 +343,7 @@ def _through_basis(outer: Layout, inner: Layout) -> Layout:
             mode = mode[axis]
         along = axis_layout(inner, *path)
         walked = composition(mode, _make(leaves(along.shape), leaves(along.stride)))
-        parts[path] = [(part.shape, part.stride) for part in walked]
+        parts[path] = [(sub.shape, sub.stride) for sub in walked]
     chosen: list[tuple[IntTuple, IntTuple]] = []
     for position, (extent, step) in enumerate(flat_modes(inner)):
         if path_of(step):

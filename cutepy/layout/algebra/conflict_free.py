@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Found(ReprIsStr):
+class ConflictFreeLayout(ReprIsStr):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it. `asked` are the accesses, which `check` counts.
@@ -102,7 +102,7 @@ def conflict_free(
     lanes: int = 32,
     banks: int = 32,
     pad: bool = False,
-) -> Found:
+) -> ConflictFreeLayout:
     """The simplest layout of a tile of `shape` in which every access takes as few rounds as its words need.
 
     An access is a layout from (lane, value) to the index of an element, which counts the coordinates of `shape` with
@@ -124,6 +124,7 @@ def conflict_free(
     """
     call = f"conflict_free({shape}, ...)"
     count = _checked(call, shape, accesses, element_bytes=element_bytes, lanes=lanes, banks=banks)
+    # One width, or one for each access.
     wides = access_bytes if isinstance(access_bytes, (list, tuple)) else [access_bytes] * len(accesses)
     if len(wides) != len(accesses):
         raise LayoutError(f"{call}: {len(wides)} access_bytes for {len(accesses)} accesses; give one, or one an access")
@@ -133,6 +134,7 @@ def conflict_free(
     ]
     tables = Tables(asked, [access.elements(count) for access in asked], element_bytes, lanes, banks)
     spans = [span for access in asked if (span := _span(access, count, lanes)) is not None]
+    # F2 needs powers of two everywhere; otherwise pitches are counted out.
     if pad or any(number & (number - 1) for number in (element_bytes, lanes, banks)) or element_bytes > WORD * banks:
         found = _padded(call, shape, tables)
     elif len(spans) == len(asked) and not any(extent & (extent - 1) for extent in leaves(shape)):
@@ -192,31 +194,36 @@ def _span(access: LaneAccess, count: int, lanes: int) -> Span | None:
     return Span(access, columns[:together], columns[first:last], columns[together:first] + columns[last:])
 
 
-def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> Found:
+def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> ConflictFreeLayout:
     """The best over the choices of elements that share a word, which matters where lanes want less than words."""
     bits = prod(leaves(shape)).bit_length() - 1
-    word = min(bits, max(0, (WORD // element_bytes).bit_length() - 1))
-    told = min(bits - word, banks.bit_length() - 1 - max(0, (element_bytes // WORD).bit_length() - 1))
-    least = tuple(max(0, rank_of((*span.lanes, *span.vector)) - word - told) for span in spans)
-    best: tuple[tuple[int, int], Found] | None = None
-    for together in _word_mates(spans, word):
-        basis = _turned(spans, together, bits)
+    # log2 of the elements in a 4-byte word; elements of a word are in one bank.
+    word_bits = min(bits, max(0, (WORD // element_bytes).bit_length() - 1))
+    # Address bits above the word that choose the bank.
+    bank_bits = min(bits - word_bits, banks.bit_length() - 1 - max(0, (element_bytes // WORD).bit_length() - 1))
+    # Words beyond 2^bank_bits conflict whatever the layout is.
+    least = tuple(max(0, rank_of((*span.lanes, *span.vector)) - word_bits - bank_bits) for span in spans)
+    best: tuple[tuple[int, int], ConflictFreeLayout] | None = None
+    # Which elements share a word changes what can be told apart; try the choices, best first.
+    for together in _word_mates(spans, word_bits):
+        basis = _access_basis(spans, together, bits)
         back = Image(basis)
-        fixed = max(word, *(len(span.vector) for span in spans))
+        fixed = max(word_bits, *(len(span.vector) for span in spans))
+        # Accesses in the basis in which elements taken at once come first.
         turned = tuple(tuple(back.solve(c) or 0 for c in (*span.lanes, *span.vector)) for span in spans)
-        problem = BankProblem(bits, word, fixed, max(0, word + told - fixed), turned)
+        problem = BankProblem(bits, word_bits, fixed, max(0, word_bits + bank_bits - fixed), turned)
         rows, reason = rows_for(problem)
         lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in turned]
         cost = max(lacking), sum(1 << short for short in lacking)
         if best is None or cost < best[0]:
             places = [back.solve(1 << bit) or 0 for bit in range(bits)]
-            mapped = (tuple(apply(columns, place) for place in places) for columns in columns_for(problem, rows))
+            mapped = (tuple(apply(columns, vector) for vector in places) for columns in columns_for(problem, rows))
             layout = min((linear_layout_of(m, shape) for m in mapped), key=_modes)
             if free := cost == (max(least), sum(1 << short for short in least)):
-                reason = f"{told} bits choose the bank and tell the words apart"
-            if not free and word > max(len(span.vector) for span in spans):
+                reason = f"{bank_bits} bits choose the bank and tell the words apart"
+            if not free and word_bits > max(len(span.vector) for span in spans):
                 reason = "the best of the choices tried of elements that share a word"
-            best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
+            best = cost, ConflictFreeLayout(layout, tuple(1 << short for short in lacking), free, reason)
             if free:
                 break
     assert best is not None
@@ -229,26 +236,26 @@ def _modes(layout: AnyLayout) -> tuple[bool, bool, int]:
     return outer is not None, not isinstance(outer, Swizzle | None), len(leaves(layout.shape))
 
 
-def _word_mates(spans: Sequence[Span], word: int) -> Iterator[Columns]:
+def _word_mates(spans: Sequence[Span], word_bits: int) -> Iterator[Columns]:
     """Elements that may share a word beside those taken at once: the lowest, then what phases have in common."""
     taken = max((span.vector for span in spans), key=len)
     yield ()
-    if word > len(taken):
+    if word_bits > len(taken):
         spaces = [_spanned((*span.lanes, *span.vector)) for span in spans]
         for count in range(len(spaces), 0, -1):
             for some in combinations(spaces, count):
                 mates = independent((*taken, *sorted(set.intersection(*some))))
-                yield tuple(mates[len(taken) : word])
+                yield tuple(mates[len(taken) : word_bits])
 
 
 def _spanned(vectors: Sequence[int]) -> set[int]:
-    found = {0}
+    span = {0}
     for vector in vectors:
-        found |= {vector ^ other for other in found}
-    return found
+        span |= {vector ^ other for other in span}
+    return span
 
 
-def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
+def _access_basis(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
     """A basis: what lanes take at once, in order; then vectors that keep the place within it, `together` first.
 
     Bit k of the offset is 1 on the k-th value taken at once and 0 on all else of the access. Raises LayoutError where
@@ -258,13 +265,14 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
     tests: list[Image] = []
     wanted: list[list[int]] = []
     for bit in range(len(widest.vector)):
+        # A linear form that is 1 on the bit-th element taken at once and 0 on all else of each access.
         image, ones = Image(), list[int]()
         for span in spans:
             if bit < len(span.vector):
                 for at, vector in enumerate((*span.vector, *span.lanes, *span.others)):
-                    known = image.add(vector)
+                    dependency = image.add(vector)
                     ones.append(int(at == bit))
-                    if known is not None and apply(ones, known) != ones[-1]:
+                    if dependency is not None and apply(ones, dependency) != ones[-1]:
                         raise span.access.torn(
                             f"what it takes at once cannot be neighbours and begin at a multiple of {span.access.wide} "
                             f"bytes, for it or another access reaches element {vector} in another place of its own"
@@ -288,12 +296,13 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
 # Any tile: a pitch.
 
 
-def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
+def _padded(call: str, shape: IntTuple, tables: Tables) -> ConflictFreeLayout:
     """The order of the modes and the smallest pitch of its first, counted out; pitches repeat after all banks."""
     sizes = leaves(shape)
     period = max(1, tables.banks * WORD // tables.element_bytes)
-    best: tuple[Cost, Found] | None = None
+    best: tuple[Cost, ConflictFreeLayout] | None = None
     orders = list(_orders(sizes))
+    # Pitch p of the fastest mode shifts row i by i * p banks; pitches repeat after `period` elements.
     for order in orders:
         for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
             layout = _with_pitch(shape, order, pitch)
@@ -301,7 +310,9 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = (
                     cost,
-                    Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))),
+                    ConflictFreeLayout(
+                        layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))
+                    ),
                 )
             if cost and not cost[0]:
                 break
@@ -313,7 +324,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     return best[1]
 
 
-def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
+def _swizzled(shape: IntTuple, tables: Tables, padded: ConflictFreeLayout) -> ConflictFreeLayout:
     """An order of the modes after a swizzle, if one serves better than a pitch, or as well in less memory.
 
     Swizzles of one order are tried, the fewest bits first; the first elements of each lane tell most of them off.
@@ -322,12 +333,13 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
     assert least is not None
     sizes, first = leaves(shape), tables.first
     count, top = prod(sizes), (prod(sizes) - 1).bit_length()
-    told = (tables.banks * WORD // tables.element_bytes).bit_length() - 1  # bits beyond these choose no bank
+    bank_bits = (tables.banks * WORD // tables.element_bytes).bit_length() - 1  # bits beyond these choose no bank
     for order in islice(_orders(sizes), 6):
         plain = _with_pitch(shape, order, sizes[order[0]])
         taken = {element: plain(element) for element in first.wanted}
-        for bits in range(1, told + 1):
-            for base, end in ((base, base + bits) for base in range(told - bits + 1)):
+        # Swizzles S<bits, base, shift> that change bank bits by higher bits, smallest first.
+        for bits in range(1, bank_bits + 1):
+            for base, end in ((base, base + bits) for base in range(bank_bits - bits + 1)):
                 for swizzle in (Swizzle(bits, base, shift) for shift in range(bits, top - end + 1)):
                     if not least[0] and least[2] == count:
                         return best
@@ -337,7 +349,7 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
                         cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain), least[0])
                         if cost and cost[:3] < least[:3]:
                             why = "a swizzle of an order of the modes, the first of fewest rounds"
-                            best, least = Found(layout, cost[3], not cost[0], why), cost
+                            best, least = ConflictFreeLayout(layout, cost[3], not cost[0], why), cost
     return best
 
 
@@ -379,7 +391,7 @@ class Trip(NamedTuple):
     bit of `copies` in its index is 1: the others hold the same.
     """
 
-    found: Found
+    found: ConflictFreeLayout
     written: tuple[int, ...]
     read: tuple[int, ...]
     together: int
@@ -402,6 +414,7 @@ def trip(
     threads = source[0].size.bit_length() - 1
     bits = max([1, *(column.bit_length() for column in (*columns[0], *columns[1]))])
     most = max(0, (WIDEST // element_bytes).bit_length() - 1)
+    # Elements that both sides have as neighbours; the width is halved until an access is possible.
     common = _common(written, read)[:most]
     while True:
         orders = [_order(common, values) for values in (written, read)]
@@ -412,7 +425,7 @@ def trip(
             for column, values, order in zip(columns, (written, read), orders, strict=True)
         ]
         try:
-            found = conflict_free(
+            best = conflict_free(
                 (1 << bits,), accesses, element_bytes, element_bytes << len(common), min(128, lanes), 32, False
             )
             break
@@ -422,10 +435,10 @@ def trip(
             common = common[:-1]
     wide = element_bytes << len(common)
     phases = -(-(1 << threads) // served_together(wide, lanes))
-    rounds = sum(ways * phases << len(order) - len(common) for ways, order in zip(found.ways, orders, strict=True))
+    rounds = sum(ways * phases << len(order) - len(common) for ways, order in zip(best.ways, orders, strict=True))
     numbers = [tuple(apply(order, index) for index in range(1 << len(order))) for order in orders]
     return Trip(
-        found,
+        best,
         numbers[0],
         numbers[1],
         1 << len(common),

@@ -100,11 +100,11 @@ class Conversion(ReprIsStr):
         """
         held = _swapped([registers[value] for value in self.kept], self.before, thread, select)
         other = thread if self.permutation is None else self.permutation(thread)
-        found: list[Value] = []
+        received: list[Value] = []
         for step in self.rounds:
             stays = self.permutation is None and not step.mask
-            found.append(held[step.source] if stays else shuffle(held[step.source], other, step.mask))
-        given = _swapped(found, self.after, thread, select)
+            received.append(held[step.source] if stays else shuffle(held[step.source], other, step.mask))
+        given = _swapped(received, self.after, thread, select)
         return [given[index] for index in self.copies]
 
     def __str__(self) -> str:
@@ -117,11 +117,11 @@ class Conversion(ReprIsStr):
 
     def _steps(self) -> list[str]:
         lines = [f"{_when(swap)}: registers r and r^{swap.registers} change, before" for swap in self.before]
-        whose = "thread" if self.permutation is None else f"{self.permutation}(thread)"
+        own_index = "thread" if self.permutation is None else f"{self.permutation}(thread)"
         for number, step in enumerate(self.rounds):
             stays = self.permutation is None and not step.mask
-            place = "itself" if stays else f"{whose}^{step.mask}" if step.mask else whose
-            lines.append(f"value {number}: register {step.source} of {place}")
+            lane = "itself" if stays else f"{own_index}^{step.mask}" if step.mask else own_index
+            lines.append(f"value {number}: register {step.source} of {lane}")
         return lines + [f"{_when(swap)}: values v and v^{swap.registers} change, after" for swap in self.after]
 
 
@@ -170,8 +170,11 @@ def convert(
     for name, number, most in (("lanes", lanes, 128), ("element_bytes", element_bytes, 16)):
         if type(number) is not int or not 1 <= number <= most or number & (number - 1):
             raise LayoutError(f"{call}: {name}={number!r}; a power of two up to {most}")
-    pair = ConversionPair(_held(call, source), _held(call, target), (min(lanes, source[0].size)).bit_length() - 1)
+    pair = ConversionPair(
+        _bit_columns(call, source), _bit_columns(call, target), (min(lanes, source[0].size)).bit_length() - 1
+    )
     _check_same(call, source, target, pair)
+    # Shuffles first; memory is planned only where it can win.
     plan = None if through == "memory" else pair.plan(source, target, lanes)
     if plan is None and through == "shuffles":
         raise LayoutError(
@@ -199,7 +202,7 @@ class BitColumns(NamedTuple):
         return [bit for bit, column in enumerate(self.values) if image.add(column) is None]
 
 
-def _held(call: str, layout: AnyLayout) -> BitColumns:
+def _bit_columns(call: str, layout: AnyLayout) -> BitColumns:
     check_known(call, layout)
     columns = columns_of(layout) if layout.rank > 1 else None
     if columns is None:
@@ -249,15 +252,17 @@ class ConversionPair(NamedTuple):
         here, there = self.source.different, self.target.different
         held, wanted = [self.source.values[bit] for bit in here], [self.target.values[bit] for bit in there]
         reached = Image((*held, *self.source.threads[: self.lane_bits]))
+        # Round 0 without a move if every thread has something that it wants.
         maps = self._staying(held, wanted) or self._moving(held, wanted, reached)
         masks_and_registers = [reached.solve(column) for column in wanted]
         if maps is None or None in masks_and_registers:
             return None
-        masks = [(found or 0) >> len(held) for found in masks_and_registers]
+        # Split each solution: high bits are the lane difference N, low bits the register H.
+        masks = [(solution or 0) >> len(held) for solution in masks_and_registers]
         low = (1 << len(held)) - 1
         registers = [
-            (found or 0) & low ^ apply(maps.before, mask)
-            for found, mask in zip(masks_and_registers, masks, strict=True)
+            (solution or 0) & low ^ apply(maps.before, mask)
+            for solution, mask in zip(masks_and_registers, masks, strict=True)
         ]
         identity = maps.permutation == [1 << bit for bit in range(len(maps.permutation))]
         image = Image(wanted)
@@ -276,6 +281,7 @@ class ConversionPair(NamedTuple):
 
     def lacking(self) -> int:
         """The most elements that a thread wants and does not hold: the least number of values that it must be given."""
+        # 2^dim(wanted) elements wanted, less those of the intersection, if thread offsets lie in the sum.
         wanted = rank_of(self.target.values)
         together = rank_of((*self.source.values, *self.target.values))
         shared = wanted + rank_of(self.source.values) - together
@@ -287,36 +293,40 @@ class ConversionPair(NamedTuple):
         """Every thread reads from itself in round 0; None where one has nothing that it wants."""
         differences = [one ^ other for one, other in zip(self.source.threads, self.target.threads, strict=True)]
         best: Maps | None = None
+        # S(t) + T(t) = held part + wanted part; either may be eliminated first, and the cheaper split wins.
         for swapped in (False, True):
             columns = (*wanted, *held) if swapped else (*held, *wanted)
             first = len(wanted) if swapped else len(held)
             image = Image(columns)
-            found = [image.solve(difference) for difference in differences]
-            if None in found:
+            solutions = [image.solve(difference) for difference in differences]
+            if None in solutions:
                 return None
-            low = [(both or 0) & (1 << first) - 1 for both in found]
-            high = [(both or 0) >> first for both in found]
-            maps = Maps(low if swapped else high, [1 << bit for bit in range(len(found))], high if swapped else low)
+            low = [(both or 0) & (1 << first) - 1 for both in solutions]
+            high = [(both or 0) >> first for both in solutions]
+            maps = Maps(low if swapped else high, [1 << bit for bit in range(len(solutions))], high if swapped else low)
             if best is None or _choices(maps, held, wanted) < _choices(best, held, wanted):
                 best = maps
         return best
 
     def _moving(self, held: list[int], wanted: list[int], reached: Image) -> Maps | None:
         """Every thread reads from another one in round 0, and no two from one; None across subgroups."""
+        # F spreads what threads ask for in one round over different owners.
         after = self._spreading(held, wanted)
         permutation, before = [], []
         for bit, (own, column) in enumerate(zip(self.source.threads, self.target.threads, strict=True)):
             outside = bit >= self.lane_bits
-            found = reached.solve(column ^ apply(wanted, after[bit]) ^ (own if outside else 0))
-            if found is None:
+            solution = reached.solve(column ^ apply(wanted, after[bit]) ^ (own if outside else 0))
+            if solution is None:
                 return None
-            before.append(found & (1 << len(held)) - 1)
-            permutation.append(found >> len(held) | (1 << bit if outside else 0))
-        self._told_apart(permutation, before, held)
+            before.append(solution & (1 << len(held)) - 1)
+            permutation.append(solution >> len(held) | (1 << bit if outside else 0))
+        self._use_replicas(permutation, before, held)
         image = Image()
         for thread, register in zip(permutation, before, strict=True):
-            known = image.add(thread)
-            if known is not None and apply(before, known) != register:  # two threads want different registers of one
+            dependency = image.add(thread)
+            if (
+                dependency is not None and apply(before, dependency) != register
+            ):  # two threads want different registers of one
                 return None
         bits = range(len(permutation))
         for bit in bits:
@@ -335,16 +345,16 @@ class ConversionPair(NamedTuple):
                     break
         return after
 
-    def _told_apart(self, permutation: list[int], before: list[int], held: list[int]) -> None:
+    def _use_replicas(self, permutation: list[int], before: list[int], held: list[int]) -> None:
         """Where several threads hold the same, let different threads read from different ones."""
         lanes = self.source.threads[: self.lane_bits]
         image = Image((*held, *lanes))
         inside = len(held)
         copies = []  # (lanes, registers) that add up to nothing: a lane that holds what registers of lane 0 hold
         for bit, column in enumerate(lanes):
-            found = image.solve(column) or 0
-            if found != 1 << bit + inside:
-                copies.append(((found >> inside) ^ 1 << bit, found & (1 << inside) - 1))
+            solution = image.solve(column) or 0
+            if solution != 1 << bit + inside:
+                copies.append(((solution >> inside) ^ 1 << bit, solution & (1 << inside) - 1))
         kept = Image()
         for bit in [bit for bit in reversed(range(len(permutation))) if kept.add(permutation[bit]) is not None]:
             for moved, registers in copies:

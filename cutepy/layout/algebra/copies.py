@@ -15,7 +15,7 @@ from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from ..values.methods import ReprIsStr
 from .bits import columns_of
-from .copy_search import CopySide, Job, dealt
+from .copy_search import CopyProblem, CopySide, distribute
 from .table import from_offsets
 from .thread_values import WIDEST, check_known, lanes_of, vectorised
 
@@ -41,8 +41,8 @@ class WidestCopy(ReprIsStr):
 
     def __str__(self) -> str:
         counts = [
-            f"{word} {found}, {least} would do"
-            for word, (found, least) in (("reads", self.reads), ("writes", self.writes))
+            f"{verb} {count}, {least} would do"
+            for verb, (count, least) in (("reads", self.reads), ("writes", self.writes))
         ]
         head = f"{self.layout_tv}: {self.access_bytes} bytes at once; {'; '.join(counts)}"
         return "\n  ".join([head, *self.limits])
@@ -87,28 +87,32 @@ def widest_copy(
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
     one, other = map(CopySide, ("source", "target"), (source, target), spaces, align)
-    job = Job(source.shape, (one, other), threads, element_bytes, lanes, banks)
-    _check(call, job)
+    problem = CopyProblem(source.shape, (one, other), threads, element_bytes, lanes, banks)
+    _check(call, problem)
     if "rmem" in spaces:
-        return _of_fragment(call, job)
-    job = _of_memories(call, job)
+        return _of_fragment(call, problem)
+    problem = _of_memories(call, problem)
     limits = []
     count = max(1, WIDEST // element_bytes)
-    while count > 1 and (why := job.forbids(count)) is not None:
+    # From 16 bytes down: keep the reason why each wider access is impossible.
+    while count > 1 and (why := problem.forbids(count)) is not None:
         limits.append(why)
         count //= 2
-    while (found := dealt(job, count)) is None:
+    while (distribution := distribute(problem, count)) is None:
         limits.append(f"{count * element_bytes} bytes: no layout gives a thread such groups, only a table would")
         count //= 2
-    layout_tv, (read, written) = found
+    layout_tv, (read, written) = distribution
     tile = product_each(source.shape)
     return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, tuple(limits))
 
 
-def _check(call: str, job: Job) -> None:
+def _check(call: str, problem: CopyProblem) -> None:
     """Raise LayoutError where that cannot be, whatever memory the two sides are in."""
-    size, align, spaces = job.element_bytes, *zip(*((side.align, side.space) for side in job.sides), strict=True)
-    numbers = {"threads": job.threads, "element_bytes": size, "lanes": job.lanes, "banks": job.banks}
+    size, align, spaces = (
+        problem.element_bytes,
+        *zip(*((side.align, side.space) for side in problem.sides), strict=True),
+    )
+    numbers = {"threads": problem.threads, "element_bytes": size, "lanes": problem.lanes, "banks": problem.banks}
     for name, number in (*numbers.items(), *(("align", number) for number in align)):
         if type(number) is not int or number < 1:
             raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1")
@@ -116,42 +120,43 @@ def _check(call: str, job: Job) -> None:
         raise LayoutError(
             f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {size}, {spaces}'
         )
-    if any(known % size for known in align):
+    if any(alignment % size for alignment in align):
         raise LayoutError(f"{call}: align={align}; elements of {size} bytes begin at multiples of that")
 
 
-def _of_fragment(call: str, job: Job) -> WidestCopy:
+def _of_fragment(call: str, problem: CopyProblem) -> WidestCopy:
     """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
-    (source, target), element_bytes = job.sides, job.element_bytes
+    (source, target), element_bytes = problem.sides, problem.element_bytes
     if source.space == target.space:
         raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
+    # A fragment's owner is given; only the order of its values is free.
     loads = target.space == "rmem"
     side, fragment = (source, target.layout) if loads else (target, source.layout)
-    found = vectorised(fragment, side.layout, element_bytes=element_bytes, align=side.align)
-    if fragment[0].size != job.threads:
-        raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {job.threads}")
-    table = [[row[value] for value in found.order] for row in lanes_of(call, fragment)]
-    layout_tv, count, limits = fragment, found.possible, found.limits
+    analysis = vectorised(fragment, side.layout, element_bytes=element_bytes, align=side.align)
+    if fragment[0].size != problem.threads:
+        raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {problem.threads}")
+    table = [[row[value] for value in analysis.order] for row in lanes_of(call, fragment)]
+    layout_tv, count, limits = fragment, analysis.possible, analysis.limits
     try:
         layout_tv = from_offsets(table)
     except TableError:
-        count = found.elements
+        count = analysis.elements
         limits = (
             *limits,
-            f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
+            f"{analysis.possible * element_bytes} bytes: no layout has the values in the order {analysis.order}",
         )
     side = side.listed()
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
-    costs = [side.cost(some, count * element_bytes, job.lanes, job.banks) for some in firsts]
+    costs = [side.cost(some, count * element_bytes, problem.lanes, problem.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
     read, written = (moved, none) if loads else (none, moved)
     tile = product_each(side.layout.shape)
     return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, limits)
 
 
-def _of_memories(call: str, job: Job) -> Job:
+def _of_memories(call: str, problem: CopyProblem) -> CopyProblem:
     """Two memories of one tile, whose elements are nowhere the same, listed."""
-    (source, target), threads = (side.layout for side in job.sides), job.threads
+    (source, target), threads = (side.layout for side in problem.sides), problem.threads
     if product_each(source.shape) != product_each(target.shape):
         raise LayoutError(f"{call}: the shapes {source.shape} and {target.shape} differ; slice both to one tile")
     if source.size > MOST_ELEMENTS:
@@ -159,11 +164,11 @@ def _of_memories(call: str, job: Job) -> Job:
     if source.size % threads:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     sides = []
-    for side in job.sides:
+    for side in problem.sides:
         sides.append(side.listed())
         if len(set(sides[-1].offsets)) < side.layout.size:
             raise LayoutError(
                 f"{call}: two elements of the tile are one of the {side.name}, {side.layout}; leave that mode out"
             )
     linear = columns_of(source) is not None and columns_of(target) is not None
-    return job._replace(sides=(sides[0], sides[1]), linear=linear)
+    return problem._replace(sides=(sides[0], sides[1]), linear=linear)

@@ -33,7 +33,7 @@ MOST_TRIED = 1 << 12
 """The most orders of digits that are tried."""
 MOST_CUTS = 64
 """The most ways to cut the tile's index into digits that are tried."""
-MOST_TURNED = 64
+MOST_REORDERED = 64
 """The most other orders of a small tile's places whose digits are tried."""
 MOST_CUTS_KEPT = 4
 """The most of those, the best by a few accesses, of which all orders are tried; more of small tiles."""
@@ -49,7 +49,7 @@ Cut = tuple[list[Digit], list[Digit]]
 """The digits of what is moved at once, and the others."""
 Sampled = tuple[int, int, tuple[Digit, ...]]
 """What a few accesses take, a number, and the digits of the lanes that do so."""
-Dealt = tuple[int, "Distribution", list[tuple[int, int]]]
+Costed = tuple[int, "Distribution", list[tuple[int, int]]]
 """What all accesses take, who takes what, and for each side what it takes and needs."""
 
 
@@ -69,19 +69,20 @@ class CopySide(NamedTuple):
 
     def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
         """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
+        # Costs repeat with the banks' row or the segment, so the first address is reduced for the cache.
         period = banks * WORD if self.space == "smem" else SEGMENT
         start = min(firsts) // period * period
-        return _took(self.space, tuple(first - start for first in firsts), wide, lanes, banks)
+        return _access_cost(self.space, tuple(first - start for first in firsts), wide, lanes, banks)
 
 
 @lru_cache(maxsize=1 << 13)
-def _took(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int) -> tuple[int, int]:
+def _access_cost(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int) -> tuple[int, int]:
     """What accesses take, and need. Most orders of a tile ask for the same bytes, some segments or rows of banks on."""
     if space == "smem":
         phases = list(served(firsts, wide, lanes, banks))
         return sum(phase.ways for phase in phases), sum(phase.perfect(banks) for phase in phases)
-    found = list(fetched(firsts, wide, lanes, SEGMENT))
-    return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
+    counts = list(fetched(firsts, wide, lanes, SEGMENT))
+    return sum(touched for touched, _ in counts), sum(perfect for _, perfect in counts)
 
 
 class Distribution(NamedTuple):
@@ -92,7 +93,7 @@ class Distribution(NamedTuple):
     wide: int
 
 
-class Job(NamedTuple):
+class CopyProblem(NamedTuple):
     """A copy that is looked for."""
 
     shape: IntTuple
@@ -105,12 +106,12 @@ class Job(NamedTuple):
     order: AnyLayout | None = None
     """The index in the tile of each place that is counted, where that is another one."""
 
-    def turned(self) -> Iterator[Job]:
+    def reordered(self) -> Iterator[CopyProblem]:
         """The same, its places counted in other orders; none of a linear one, whose bits are turned already."""
         size = len(self.sides[0].offsets)
         if not self.linear and size <= SMALL:
             orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
-            most = min(MOST_TURNED, 8 * SMALL // size)
+            most = min(MOST_REORDERED, 8 * SMALL // size)
             for order in dict.fromkeys(islice(orders, most)):
                 one, other = (side._replace(layout=_after(side.layout, order)).listed() for side in self.sides)
                 yield self._replace(shape=order.shape, sides=(one, other), order=order)
@@ -138,6 +139,7 @@ class Job(NamedTuple):
 
     def _torn(self, side: CopySide, count: int) -> str | None:
         """The stride, extent or place of a side that keeps aligned groups of so many elements from being whole."""
+        # An aligned group is whole when all its offsets belong to the tile.
         there = set(side.offsets)
         start = next(
             (o for o in side.offsets if any(o // count * count + step not in there for step in range(count))), None
@@ -156,8 +158,8 @@ class Job(NamedTuple):
                 return f"the stride {off[0]} of the {side.name} is no multiple of {count}"
         first = start // count * count
         missing = next(first + step for step in range(count) if first + step not in there)
-        place = self._place(side.offsets.index(start))
-        return f"beside {place} nothing of the tile is at offset {missing} of the {side.name}"
+        coordinate = self._place(side.offsets.index(start))
+        return f"beside {coordinate} nothing of the tile is at offset {missing} of the {side.name}"
 
     def _place(self, index: int) -> str:
         return show(idx2crd(index, self.shape))
@@ -176,14 +178,14 @@ class Job(NamedTuple):
 
     def indices(self, digits: Sequence[Digit]) -> list[int]:
         """The elements that digits count, the first fastest."""
-        found = [0]
+        elements = [0]
         for extent, step in digits:
             steps = [step * number for number in range(extent)]
             if self.linear:
-                found = [element ^ more for more in steps for element in found]
+                elements = [element ^ more for more in steps for element in elements]
             else:
-                found = [element + more for more in steps for element in found]
-        return found
+                elements = [element + more for more in steps for element in elements]
+        return elements
 
     def at(self, element: int, step: int) -> int:
         """The element so many further on: over bits, by XOR."""
@@ -200,15 +202,16 @@ class Job(NamedTuple):
         return linear_layout_of(columns, shape)
 
 
-def dealt(job: Job, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | None:
+def distribute(problem: CopyProblem, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | None:
     """The layout of fewest transactions, and for each side what it takes and needs; None if none has such accesses.
 
     The tile's places are counted in other orders where that of its index leaves something to gain.
     """
-    best: tuple[int, Job, Distribution, list[tuple[int, int]]] | None = None
+    best: tuple[int, CopyProblem, Distribution, list[tuple[int, int]]] | None = None
+    # First in the order of the tile's index; other orders only if some access is not optimal.
     for others in (False, True):
         if best is None or any(took > needed for took, needed in best[-1]):
-            jobs = list(job.turned()) if others else [job]
+            jobs = list(problem.reordered()) if others else [problem]
             cuts = [(each, cut) for each in jobs for cut in cuts_of(each, count, MOST_CUTS // min(16, len(jobs) or 1))]
             for each, cut in _kept(cuts, count):
                 cost, order, counts = _best(each, cut, count)
@@ -217,7 +220,7 @@ def dealt(job: Job, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | Non
     return best and (best[1].layout_tv(best[2]), best[3])
 
 
-def _kept(cuts: list[tuple[Job, Cut]], count: int) -> list[tuple[Job, Cut]]:
+def _kept(cuts: list[tuple[CopyProblem, Cut]], count: int) -> list[tuple[CopyProblem, Cut]]:
     """The ways to cut the index but for the worst by a few accesses."""
     most = max(MOST_CUTS_KEPT, SMALL // len(cuts[0][0].sides[0].offsets)) if cuts else 0
     if len(cuts) <= most:
@@ -261,6 +264,7 @@ def _digits(source: AnyLayout, target: AnyLayout) -> Iterator[tuple[Digit, ...]]
     A layout that reaches each of `size` elements once is an order of digits, for some order of the primes of the size
     (its strides, sorted, are products of extents); so no way to cut the index is missing.
     """
+    # Digits as the modes of either side cut the index, then every order of the prime factors.
     for side in (source, target):
         plain = plain_part(side)
         for layout in (plain, coalesce(plain)):
@@ -292,74 +296,84 @@ def _primes(number: int) -> Iterator[int]:
         factor += 1
 
 
-def _best(job: Job, cut: Cut, count: int) -> Dealt:
+def _best(problem: CopyProblem, cut: Cut, count: int) -> Costed:
     """The least cost, its order and the counts of both sides: the best by a few accesses are counted in full."""
     vector, rest = cut
-    lanes = _lanes(job, rest, count, MOST_TRIED)
+    # Stage 1: digits for the lanes of a subgroup, ranked by two accesses.
+    lanes = _lanes(problem, rest, count, MOST_TRIED)
     threads = [
         (*digits, *more)
         for _cost, _number, digits in lanes[:MOST_ORDERS]
-        for more in _choices([digit for digit in rest if digit not in digits], job.threads // _made(digits))
+        for more in _choices([digit for digit in rest if digit not in digits], problem.threads // _made(digits))
     ]
-    kept = max(4, MOST_COUNTED * count // len(job.sides[0].offsets))
+    # Stage 2: complete them to all threads, rank by four accesses. Stage 3: count the best in full.
+    kept = max(4, MOST_COUNTED * count // len(problem.sides[0].offsets))
     if len(threads) > kept:
-        threads = [digits for *_cost, digits in _sorted(job, rest, count, threads, 4)[:kept]]
+        threads = [digits for *_cost, digits in _sorted(problem, rest, count, threads, 4)[:kept]]
     orders = [Distribution(digits, (*vector, *(d for d in rest if d not in digits)), count) for digits in threads]
-    found = [(sum(took for took, _ in counts), order, counts) for order in orders for counts in [job.counted(order)]]
-    return min(found, key=lambda entry: entry[0])
+    candidates = [
+        (sum(took for took, _ in counts), order, counts) for order in orders for counts in [problem.counted(order)]
+    ]
+    return min(candidates, key=lambda entry: entry[0])
 
 
-def _lanes(job: Job, rest: list[Digit], count: int, most: int) -> list[Sampled]:
+def _lanes(problem: CopyProblem, rest: list[Digit], count: int, most: int) -> list[Sampled]:
     """Digits for the lanes of a subgroup, of so many tried, the best by two accesses first."""
-    return _sorted(job, rest, count, islice(_orders(job, rest, count), most), 1)
+    return _sorted(problem, rest, count, islice(_orders(problem, rest, count), most), 1)
 
 
 def _sorted(
-    job: Job, rest: list[Digit], count: int, threads: Iterable[tuple[Digit, ...]], accesses: int
+    problem: CopyProblem, rest: list[Digit], count: int, threads: Iterable[tuple[Digit, ...]], accesses: int
 ) -> list[Sampled]:
     """By what the first threads take at some of the accesses, the first one and the last one included."""
 
     def sampled(digits: Sequence[Digit]) -> int:
-        others = job.indices([digit for digit in rest if digit not in digits])
+        others = problem.indices([digit for digit in rest if digit not in digits])
         some = [*others[:: max(1, len(others) // accesses)], others[-1]]
-        first = job.indices(digits)[: job.lanes]
-        return sum(job.cost(side, [job.at(at, base) for at in first], count)[0] for side in job.sides for base in some)
+        first = problem.indices(digits)[: problem.lanes]
+        return sum(
+            problem.cost(side, [problem.at(at, base) for at in first], count)[0]
+            for side in problem.sides
+            for base in some
+        )
 
     return sorted((sampled(digits), number, digits) for number, digits in enumerate(threads))
 
 
-def cuts_of(job: Job, count: int, most: int) -> Iterator[Cut]:
+def cuts_of(problem: CopyProblem, count: int, most: int) -> Iterator[Cut]:
     """The digits that lead from neighbour to neighbour on both sides, and the rest, in so many ways to cut it."""
-    source, target = job.sides
-    if job.linear:
-        cut = _turned(columns_of(source.layout) or (), columns_of(target.layout) or (), count)
+    source, target = problem.sides
+    if problem.linear:
+        cut = _aligned_bits(columns_of(source.layout) or (), columns_of(target.layout) or (), count)
         if cut is not None:
             yield cut
-            if all(side.space == "smem" for side in job.sides):
-                yield cut[0], _spread(job, [step for _extent, step in cut[1]])
+            if all(side.space == "smem" for side in problem.sides):
+                yield cut[0], _bank_digits(problem, [step for _extent, step in cut[1]])
         return
     for digits in islice(dict.fromkeys(_digits(source.layout, target.layout)), most):
+        # Grow the vector digit by digit: each must continue the neighbours on both sides.
         rest, vector, size = list(digits), list[Digit](), 1
         while size < count:
-            step = next((d for d in rest if d[0] * size <= count and _together(job.sides, d[1], size)), None)
+            step = next((d for d in rest if d[0] * size <= count and _apart_on_both(problem.sides, d[1], size)), None)
             if step is None:
                 break
             rest.remove(step)
             vector.append(step)
             size *= step[0]
-        places = list(enumerate(job.indices(vector)))
-        if size == count and all(_together(job.sides, element, apart) for apart, element in places):
-            if all(side.offsets[element] % count == 0 for side in job.sides for element in job.indices(rest)):
+        places = list(enumerate(problem.indices(vector)))
+        if size == count and all(_apart_on_both(problem.sides, element, apart) for apart, element in places):
+            if all(side.offsets[element] % count == 0 for side in problem.sides for element in problem.indices(rest)):
                 yield vector, rest
 
 
-def _together(sides: Sequence[CopySide], element: int, apart: int) -> bool:
+def _apart_on_both(sides: Sequence[CopySide], element: int, apart: int) -> bool:
     """Whether an element lies so far behind the first one, on both sides."""
     return all(side.offsets[element] - side.offsets[0] == apart for side in sides)
 
 
-def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
+def _aligned_bits(source: Columns, target: Columns, count: int) -> Cut | None:
     """Bits of the index, so turned that the first lead to neighbours and the others to the beginnings of accesses."""
+    # Bits that the source maps to 1, 2, 4, ...; the others are changed to begin aligned groups.
     image, low = Image(source), count - 1
     vector = [image.solve(1 << bit) or 0 for bit in range(low.bit_length())]
     others = (1 << bit ^ apply(vector, column & low) for bit, column in enumerate(source))
@@ -370,30 +384,32 @@ def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
     return [(2, column) for column in vector], [(2, column) for column in rest]
 
 
-def _spread(job: Job, rest: Sequence[int]) -> list[Digit]:
+def _bank_digits(problem: CopyProblem, rest: Sequence[int]) -> list[Digit]:
     """Digits that begin with those which lie in different banks on both sides, where that takes sums of two bits."""
 
     def banks(side: CopySide, chosen: Sequence[int]) -> int:
-        words = [(side.offsets[element] ^ side.offsets[0]) * job.element_bytes // WORD for element in chosen]
-        return rank_of([word % job.banks for word in words])
+        words = [(side.offsets[element] ^ side.offsets[0]) * problem.element_bytes // WORD for element in chosen]
+        return rank_of([word % problem.banks for word in words])
 
-    found: list[int] = []
+    distinct_banks: list[int] = []
     for element in (*rest, *(one ^ other for one, other in combinations(rest, 2))):
-        more = [*found, element]
-        if all(banks(side, more) == len(more) for side in job.sides):
-            found = more
-    return [(2, element) for element in independent((*found, *rest))]
+        more = [*distinct_banks, element]
+        if all(banks(side, more) == len(more) for side in problem.sides):
+            distinct_banks = more
+    return [(2, element) for element in independent((*distinct_banks, *rest))]
 
 
-def _orders(job: Job, rest: list[Digit], count: int) -> Iterator[tuple[Digit, ...]]:
+def _orders(problem: CopyProblem, rest: list[Digit], count: int) -> Iterator[tuple[Digit, ...]]:
     """Digits of a subgroup's lanes, in all orders that matter; of all threads, where subgroups end within a digit."""
-    group = min(job.lanes, job.threads)
-    together = served_together(count * job.element_bytes, job.lanes)
-    source, target = (side.offsets for side in job.sides)
+    group = min(problem.lanes, problem.threads)
+    together = served_together(count * problem.element_bytes, problem.lanes)
+    source, target = (side.offsets for side in problem.sides)
     rest = sorted(rest, key=lambda digit: source[digit[1]])
-    lanes = [] if job.threads % group else _choices(rest, group)
+    lanes = [] if problem.threads % group else _choices(rest, group)
     if not lanes or any(extent > 2 for extent, _ in rest):
-        yield from islice((order for some in _choices(rest, job.threads) for order in permutations(some)), MOST_TRIED)
+        yield from islice(
+            (order for some in _choices(rest, problem.threads) for order in permutations(some)), MOST_TRIED
+        )
     for chosen in lanes:
         orders = [chosen, tuple(sorted(chosen, key=lambda digit: target[digit[1]]))]
         for size in range(1, len(chosen)):

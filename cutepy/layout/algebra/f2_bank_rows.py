@@ -68,7 +68,7 @@ def independent(vectors: Iterable[int]) -> list[int]:
     >>> independent((1, 3, 2, 4))
     [1, 3, 4]
     """
-    found: list[int] = []
+    basis: list[int] = []
     reduced: list[int] = []
     for vector in vectors:
         rest = vector
@@ -76,8 +76,8 @@ def independent(vectors: Iterable[int]) -> list[int]:
             rest = min(rest, rest ^ other)
         if rest:
             reduced.append(rest)
-            found.append(vector)
-    return found
+            basis.append(vector)
+    return basis
 
 
 def rank_of(vectors: Iterable[int]) -> int:
@@ -88,15 +88,16 @@ def rank_of(vectors: Iterable[int]) -> int:
 def rows_for(problem: BankProblem) -> tuple[list[int], str]:
     """The rows that lack least, and the certificate."""
     high = problem.bits - problem.fixed
+    # Bits of the bank that the order of a lane's own elements fixes.
     fixed = problem.fixed - problem.word
-    told = fixed + problem.free
+    bank_bits = fixed + problem.free
     bound = [problem.needed(phase) for phase in problem.phases]
     reason = "the best of the choices tried of elements that share a word"
     for at, phase in enumerate(problem.phases):
-        if bound[at] < min(told, problem.words(phase)):
+        if bound[at] < min(bank_bits, problem.words(phase)):
             reason = (
-                f"none has fewer: what is taken at once fixes {fixed} of the {told} bits that choose the bank, and the "
-                f"lanes of access {at} differ in {bound[at] - problem.free} of those"
+                f"none has fewer: what is taken at once fixes {fixed} of the {bank_bits} bits that choose the bank, and "
+                f"the lanes of access {at} differ in {bound[at] - problem.free} of those"
             )
     for rows in _simple(problem, high):
         if not any(problem.lacking(rows)):
@@ -106,6 +107,7 @@ def rows_for(problem: BankProblem) -> tuple[list[int], str]:
 
 def _least(problem: BankProblem, reason: str) -> tuple[list[int], str]:
     """The rows whose worst access takes the fewest rounds, and of those the ones of the fewest rounds in all."""
+    # Deficit of each access under any choice of rows.
     inevitable = [problem.words(phase) - problem.needed(phase) for phase in problem.phases]
     proven = True
     # The worst access first: the least deficit that some rows keep to.
@@ -137,6 +139,7 @@ def _least(problem: BankProblem, reason: str) -> tuple[list[int], str]:
 
 def _simple(problem: BankProblem, high: int) -> Iterator[list[int]]:
     """Rows of single bits, an order of the modes; then rows of two bits, a swizzle after an order."""
+    # Orders of the modes first: rows of one bit each.
     singles = [[1 << bit for bit in chosen] for chosen in islice(combinations(range(high), problem.free), 1000)]
     yield from singles
     singles.sort(key=lambda rows: sum(problem.lacking(rows)))
@@ -190,16 +193,17 @@ class Search:
     def _extended(self, values: list[int], used: int, state: list[tuple[tuple[int, ...], int]]) -> list[int] | None:
         if len(values) == len(self.basis):
             return values
+        # Canonical choice up to a change of basis: values so far, or the next unused unit vector.
         fresh = [1 << used] if used < self.problem.free else []
         for value in [*fresh, *sorted(range(1 << used), key=int.bit_count)]:
             self.left -= 1
             if self.left < 0:
                 self.proven = False
                 return None
-            found = [*values, value]
-            after = self._after(found, state)
+            extended = [*values, value]
+            after = self._after(extended, state)
             if after is not None:
-                done = self._extended(found, used + (value >> used), after)
+                done = self._extended(extended, used + (value >> used), after)
                 if done is not None or self.left < 0:
                     return done
         return None
@@ -214,6 +218,7 @@ class Search:
         for at, ends in enumerate(self.ends):
             if end in ends:
                 vector, made_of = ends[end]
+                # Image of the vector under the candidate rows, reduced by the images before it.
                 new = (vector & low | apply(values, made_of) << problem.fixed) >> problem.word
                 images, old = after[at]
                 for image in images:
@@ -226,6 +231,7 @@ class Search:
     def _rows(self, values: list[int]) -> list[int]:
         """The values of all bits: of the span as found, of the rest so that the rows are independent."""
         high = self.problem.bits - self.problem.fixed
+        # Extend the values from the span to all bits, keeping the rows independent.
         basis, reached = completed(self.basis, high), Image(values)
         for _vector in basis[len(values) :]:
             missing = (1 << at for at in range(self.problem.free) if reached.add(1 << at) is None)

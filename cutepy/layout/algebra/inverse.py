@@ -43,6 +43,7 @@ def _of_composed(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     """Where a layout to coordinates comes last, back to its index, then the inverse of what comes before it."""
     if not gives_coordinates(layout):
         return left_inverse_of(call, layout) if call is left_inverse else right_inverse_of(layout, (call, left_inverse))
+    # layout = last o (offset + before), and last is a layout to coordinates.
     last, (offset, before) = last_of(layout), before_last(layout)
     assert isinstance(last, Layout) and isinstance(before, AnyLayout)
     known_sizes(call, layout)
@@ -82,6 +83,7 @@ def right_inverse(layout: Layout) -> Layout:
     if has_basis(layout.stride):
         return _by_axis(right_inverse, layout)
     modes = sorted(moving(layout))
+    # Overlapping modes: a coordinate may be reached in several ways, so search.
     if not _spans(modes) and layout.size <= 1 << 16:
         return largest_right_inverse(layout)
     return _right(modes)
@@ -115,6 +117,7 @@ def _right(modes: Moving) -> Layout:
     strides: list[int] = []
     reached = 1
     for step, position, extent in modes:
+        # R reads offsets 0, 1, 2, ...: the mode with stride 1, then the one that continues it, and so on.
         if step == reached:
             extents.append(extent)
             strides.append(position)
@@ -128,6 +131,7 @@ def _left(modes: Moving) -> Layout | None:
     strides: list[int] = []
     reached, span, position = 1, 1, 0
     for step, at, extent in modes:
+        # Digit i of an offset has radix step / previous step, which must be an integer.
         if step % reached:
             return None
         extents.append(step // reached)
@@ -160,6 +164,7 @@ def _along(call: OfPlain, axis: Layout) -> Layout:
     aligned = (_left if call is left_inverse else _right)(sorted(modes)) if _spans(sorted(modes)) else None
     if aligned is not None:
         return aligned
+    # Invert over the moving modes alone, then map the result back to indices of the whole layout.
     steps, positions, extents = zip(*modes, strict=True)
     return coalesce(composition(_make(extents, positions), call(_make(extents, steps))))
 
@@ -188,8 +193,8 @@ def kernel_of(columns: Columns) -> Columns:
     (7, 8)
     """
     image = Image()
-    known = [image.add(column) for column in columns]
-    return tuple(made_of | 1 << bit for bit, made_of in enumerate(known) if made_of is not None)
+    dependencies = [image.add(column) for column in columns]
+    return tuple(made_of | 1 << bit for bit, made_of in enumerate(dependencies) if made_of is not None)
 
 
 def free_of(columns: Columns) -> int:
@@ -258,6 +263,7 @@ def quotient(layout: AnyLayout, *modes: int) -> AnyLayout:
     axes = axes_of(layout)
     if any(type(m) is not int or not 0 <= m < len(sizes) for m in modes) or any(len(axis) != 1 for axis in axes):
         raise LayoutError(f"{said}: modes are numbers from 0 to {len(sizes) - 1}, of a layout that gives a coordinate")
+    # For each axis: check the bits of `modes`, collect the columns of the others.
     kept: list[Columns] = []
     for axis in range(max([len(sizes), *(1 + path[0] for path in axes)])):
         along = axis_layout(layout, axis)

@@ -100,19 +100,22 @@ class Operation(NamedTuple):
     def on(self, operands: tuple[object, ...]) -> object:
         """The operation on operands of which some are no plain layouts of known sizes."""
         first = operands[0]
+        # Tensors apply the operation to their layout and check what becomes of their elements.
         holder = getattr(first, "lift_layout", None)
         if holder is not None:
             return holder(self.call, *operands[1:])
+        # An int tuple is a layout whose stride is itself; the moved strides are the result.
         if self.entries and (isinstance(first, (int, tuple, Basis)) or hasattr(first, "free_symbols")):
-            found = self.plain(*(Entries.of(it) if at in self.entries else it for at, it in enumerate(operands)))
-            assert isinstance(found, Layout)
-            return found.stride
+            rearranged = self.plain(*(Entries.of(it) if at in self.entries else it for at, it in enumerate(operands)))
+            assert isinstance(rearranged, Layout)
+            return rearranged.stride
         if not isinstance(first, (Layout, ComposedLayout)) and not (self.of_bits and isinstance(first, OfBits)):
             raise LayoutError(f"{self.said(operands)}: {_no_layout(first)}")
         if _any_composed(operands):
             if isinstance(self.composed, str):
                 raise LayoutError(f"{self.said(operands)}: {self.composed}")
             return self.composed(self.call, *operands)
+        # Unknown sizes: the operation runs on Size values that record the facts they need.
         from ..symbolic.lift import lifted  # which imports the operations
 
         return lifted(self.call, *operands, tiled=self.tiled)
@@ -147,10 +150,12 @@ def operation(
 
         def general(operands: tuple[object, ...], named: dict[str, object]) -> object:
             first = operands[0]
+            # Keyword arguments: bind them once, then treat all operands by position.
             if named or first is None:
                 bound = signature(function).bind(*(operands if first is not None else ()), **named)
                 bound.apply_defaults()
                 operands = bound.args
+            # All operands plain and of known sizes: the function itself, with no record in between.
             if type(operands[0]) is Layout:
                 for operand in operands:
                     if type(operand) is Layout:
@@ -177,6 +182,7 @@ def operation(
                 operands = tuple(it for it in (first, second, *more) if it is not None and it is not _NOTHING)
                 raise refusal(function, operands, named, error) from error
 
+        # The record and the wrapper refer to each other: `call` reads `record` when it is called.
         record = Operation(call, composed, structural, tiled, layouts, put, tiles, on_tensor, plain, entries, of_bits)
         OPERATIONS[function.__name__] = record
         return cast("Acting[First, Given, Result]", call)
@@ -247,6 +253,7 @@ def on_inner(call: OfPlain, layout: object, *arguments: object) -> ComposedLayou
         raise LayoutError(
             f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
         )
+    # The outer function takes offsets; an inner layout that gives coordinates would change its argument.
     inner = call(layout.inner, *arguments)
     if has_basis(inner.stride) and not has_basis(layout.inner.stride):
         shown = ", ".join(map(str, (layout, *arguments)))

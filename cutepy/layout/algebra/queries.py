@@ -22,7 +22,7 @@ from .bits import columns_of, index_columns
 from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
 from .swizzled import listed
-from .table import bent, distinct, extremes
+from .table import distinct, extremes, first_deviation
 
 HasShape: TypeAlias = "Shaped | IntTuple"
 
@@ -175,9 +175,11 @@ Modes = list[tuple[int, int]]
 
 def _all_differ(call: Act, layout: ComposedLayout) -> bool:
     """`is_injective` of a composed layout: a swizzle takes no two offsets to one."""
+    # An injective map of bits after a layout: injective if the layout is.
     if isinstance(layout.outer, OfBits) and Image(layout.outer.columns).rank == len(layout.outer.columns):
         return bool(call(layout.inner))
     known_sizes(call, layout)
+    # Linear over F2: injective exactly when the columns have full rank.
     columns = index_columns(layout)
     if columns is not None:
         return Image(columns).rank == len(columns)
@@ -196,6 +198,7 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
 
 def _reached(layout: ComposedLayout) -> tuple[int, int]:
     """How many different offsets there are, or coordinates, and how many the least interval, or box, of them holds."""
+    # Otherwise list the offsets (or coordinates) and count.
     axes = [listed(axis_layout(layout, *axis)) for axis in axes_of(layout)] or [listed(layout)]
     count = distinct(axes[0]) if len(axes) == 1 else len(set(zip(*axes, strict=True)))
     return count, prod(most - least + 1 for least, most in map(extremes, axes))
@@ -210,7 +213,7 @@ def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     if columns is not None:
         return all(column == 1 << bit for bit, column in enumerate(columns))
     offsets = listed(layout)
-    return bent(offsets, 1, int(offsets[0])) is None
+    return first_deviation(offsets, 1, int(offsets[0])) is None
 
 
 @operation(composed=_all_differ, layouts=0)
@@ -229,11 +232,12 @@ def is_injective(layout: AnyLayout) -> bool:
 def _apart(modes: Modes, layout: AnyLayout) -> bool:
     if modes and modes[0][0] == 0:
         return False
-    reach = 0
+    # Modes in order of stride: with stride > span of the smaller ones, an offset determines its coordinate.
+    span = 0
     for step, extent in modes:
-        if step <= reach:
+        if step <= span:
             return not _collide(modes, layout)
-        reach += (extent - 1) * step
+        span += (extent - 1) * step
     return True
 
 
@@ -247,11 +251,11 @@ def is_surjective(layout: AnyLayout) -> bool:
     Exact: a stride may exceed what the smaller ones reach by 1 at most, or the next offset is missed by all.
     """
     for modes in _by_axis(layout):
-        reach = 0
+        span = 0
         for step, extent in modes:
-            if step > reach + 1:
+            if step > span + 1:
                 return False
-            reach += (extent - 1) * step
+            span += (extent - 1) * step
     return True
 
 
@@ -287,30 +291,33 @@ def _by_axis(layout: AnyLayout) -> list[Modes]:
 
 def _collide(modes: Modes, layout: AnyLayout) -> bool:
     """Whether coordinate differences c, |c_i| < s_i, not all 0, have sum of c_i * d_i = 0, largest stride first."""
-    steps_left, reach, common = 1_000_000, [0], [0]
+    # spans[i]: greatest difference that modes before i can make; common[i]: gcd of their strides.
+    steps_left, spans, common = 1_000_000, [0], [0]
     for step, extent in modes:
-        reach.append(reach[-1] + (extent - 1) * step)
+        spans.append(spans[-1] + (extent - 1) * step)
         common.append(gcd(common[-1], step))
 
     def fills(below: int, gap: int) -> bool:
         """Whether the modes before `below` can make up `gap` by differences."""
         nonlocal steps_left
-        if abs(gap) > reach[below]:
+        if abs(gap) > spans[below]:
             return False
         if below == 0:
             return gap == 0
         steps_left -= 1
         if steps_left < 0:
             raise LayoutError(f"is_injective({layout}): undecided after a million steps; divide the layout first")
+        # Every sum of the remaining modes is a multiple of the gcd of their strides.
         if gap % common[below]:
             return False
         step, extent = modes[below - 1]
-        low = max(1 - extent, -((reach[below - 1] - gap) // step))
-        high = min(extent - 1, (reach[below - 1] + gap) // step)
+        # Bounds on c with |gap - c * step| <= span of the remaining modes.
+        low = max(1 - extent, -((spans[below - 1] - gap) // step))
+        high = min(extent - 1, (spans[below - 1] + gap) // step)
         return any(fills(below - 1, gap - c * step) for c in range(low, high + 1))
 
-    return any(  # some mode is the slowest that differs; its difference may be taken positive
+    return any(  # some mode is the slowest that differs; its difference may be taken as positive
         fills(top, step * c)
         for top, (step, extent) in enumerate(modes)
-        for c in range(1, min(extent - 1, reach[top] // step) + 1)
+        for c in range(1, min(extent - 1, spans[top] // step) + 1)
     )

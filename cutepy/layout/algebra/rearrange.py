@@ -32,22 +32,24 @@ def coalesced(layout: Layout) -> Modes:
     """The shortest flat modes of `layout`, as lists of extents and strides; neither is there for a size of 1."""
     shape: list[int] = []
     stride: list[int] = []
-    reach: object = None
+    next_step: object = None
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
         if extent == 1:
             continue
-        if step == reach:
+        # (s0:d0, s1:d1) merges to (s0 * s1):d0 exactly when d1 == s0 * d0.
+        if step == next_step:
             shape[-1] *= extent
         else:
             shape.append(extent)
             stride.append(step)
-        reach = shape[-1] * stride[-1]
+        next_step = shape[-1] * stride[-1]
     return shape, stride
 
 
 def coalesced_open(layout: Layout) -> Modes:
     """`coalesced`, but equal to `layout` beyond its size too: a last mode of size 1 that goes on elsewhere is kept."""
     shape, stride = coalesced(layout)
+    # Beyond the size the last mode goes on with its own stride, also if its extent is 1.
     steps = leaves(layout.stride)
     if steps and leaves(layout.shape)[-1] == 1 and not (shape and shape[-1] * stride[-1] == steps[-1]):
         shape.append(1)
@@ -61,13 +63,13 @@ def moving(layout: Layout) -> list[tuple[int, int, int]]:
     >>> moving(Layout((4, 2, 8), (2, 0, 1)))
     [(2, 1, 4), (1, 8, 8)]
     """
-    found = []
+    modes = []
     position = 1
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
         if extent != 1 and step != 0:
-            found.append((step, position, extent))
+            modes.append((step, position, extent))
         position *= extent
-    return found
+    return modes
 
 
 @operation(composed=on_inner, on_tensor="refolded")
@@ -100,6 +102,7 @@ def by_mode(
             f"{function.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
             f"the layout {layout.rank} modes; leave out or group entries"
         )
+    # An error of one mode is prefixed by its number.
     modes, done = list(layout), []
     try:
         for mode, entry in zip(modes, tiler, strict=False):
@@ -236,6 +239,7 @@ MOST_MODES = 1 << 12
 
 def _more_modes(call: str, layout: Layout, mode: Layout | int, up_to: int | None) -> list[Layout]:
     """The modes that `append` and `prepend` add."""
+    # `append(L, rank)` pads with 1:0; `append(L, mode, up_to)` repeats `mode`.
     wanted = mode if type(mode) is int else up_to
     if isinstance(wanted, int) and wanted > MOST_MODES:
         raise LayoutError(f"{call}({layout}, {mode}, {up_to}): a layout of {wanted} modes; at most {MOST_MODES}")
@@ -316,7 +320,7 @@ def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
         raise LayoutError(
             f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
         )
-    return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
+    return [rank for extent, entry in zip(shape, order, strict=True) for rank in _ranks(extent, entry, whole)]
 
 
 @operation(composed=lambda call, layout: call(layout.inner))
@@ -339,6 +343,7 @@ def _compact(layout: Layout, order: list[tuple[int, int]]) -> Layout:
     extents = leaves(layout.shape)
     strides = [0] * len(extents)
     running = 1
+    # Running product in order of rank; extent 1 keeps stride 0, as CuTe's static integers do.
     for _rank, leaf in sorted(order):
         if extents[leaf] != 1:
             strides[leaf] = running

@@ -22,7 +22,7 @@ from .inverse import right_inverse
 from .operation import OfPlain, known_sizes, on_any, operation
 from .rearrange import coalesce, coalesced, coalesced_open
 from .swizzled import listed
-from .table import bent
+from .table import first_deviation
 
 
 def _in_other_units(call: OfPlain, layout: AnyLayout, count: int) -> ComposedLayout:
@@ -48,11 +48,12 @@ def _outside(function: Function, count: int, finer: bool, said: str) -> Function
     if isinstance(function, OfBits):
         return _of_bits(function, count, finer, said)
     if not isinstance(function, Layout):
-        outer, inner = (_outside(part, count, finer, said) for part in (function.outer, function.inner))
+        outer, inner = (_outside(link, count, finer, said) for link in (function.outer, function.inner))
         return chained(outer, _offset(function.offset, count, finer, said), inner)
     if has_basis(function.stride):
         raise LayoutError(f"{said}: {function}, which is outside, gives coordinates; recast what is inside of it")
     shape, stride = coalesced_open(function)
+    # Units survive if stride 1 comes first, its extent holds whole units and all other strides are multiples of one.
     whole = len(shape) == 1 or (bool(shape) and shape[0] % count == 0 and all(step % count == 0 for step in stride[1:]))
     if not stride or stride[0] != 1 or not (finer or whole):
         raise LayoutError(
@@ -66,6 +67,7 @@ def _of_bits(swizzle: OfBits, count: int, finer: bool, said: str) -> OfBits:
     """A map of bits moves along with the bits of the unit, which it must not reach into."""
     if swizzle.span == 1:
         return swizzle
+    # Finer units shift the map up by zoom bits, coarser ones down.
     zoom = count.bit_length() - 1
     if count != 1 << zoom:
         raise LayoutError(f"{said}: {swizzle} permutes bits, and {count} is no power of two")
@@ -100,6 +102,7 @@ def upcast(layout: Layout, count: int) -> Layout:
     shrinking: set[tuple[int, ...]] = set()
     for extent, step in flat_modes(layout):
         value = value_of(step)
+        # Stride in whole wide elements: divide it.
         if value % count == 0:
             extents.append(extent)
             strides.append(as_stride(value // count, path_of(step)))
@@ -112,6 +115,7 @@ def upcast(layout: Layout, count: int) -> Layout:
                     "goes down inside a unit" if count % abs(value) == 0 else "neither divides nor is a multiple of it"
                 )
                 raise LayoutError(f"{call}: stride {step} {why}; the unit has {count} elements")
+            # Stride inside a wide element: count / d elements share one, so the extent shrinks.
             per_unit = count // value
             shrinking.add(path_of(step))
             within += (extent if extent < per_unit else per_unit) * value - value
@@ -139,6 +143,7 @@ def downcast(layout: Layout, count: int) -> Layout:
     call = f"downcast({layout}, {count})"
     _check_count(call, count)
     extents, strides = list(leaves(layout.shape)), list(leaves(layout.stride))
+    # The mode of stride +-1 counts neighbours; it alone grows, the others get `count` times their stride.
     dense = [leaf for leaf, step in enumerate(strides) if abs(value_of(step)) == 1]
     along = {path_of(strides[leaf]) for leaf in dense}
     carriers = []
@@ -173,6 +178,7 @@ def recast_layout(new_bits: int, old_bits: int, layout: Layout) -> Layout:
     if any(type(bits) is not int or bits < 1 for bits in (new_bits, old_bits)):
         call = f"recast_layout({new_bits}, {old_bits}, {layout})"
         raise LayoutError(f"{call}: the sizes of elements come first, in whole bits from 1, and then the layout")
+    # new / old in lowest terms: up by new / gcd, then down by old / gcd.
     common = gcd(new_bits, old_bits)
     return downcast(upcast(layout, new_bits // common), old_bits // common)
 
@@ -188,14 +194,15 @@ def _common(call: OfPlain, left: AnyLayout, right: AnyLayout) -> AnyLayout:
     if any(gives_coordinates(side) or has_basis(plain_part(side).stride) for side in (left, right)):
         raise LayoutError(f"{call.__name__}({left}, {right}): coordinates do not lie next to each other; use offsets")
     inverse = on_any(right_inverse, right)
+    # left(right_inverse(i)) == i up to `length`; cut the inverse to whole modes plus a part of the next.
     length = _linear_length(left, inverse)
     if length == 0:
         raise LayoutError(f"{call.__name__}({left}, {right}): no coordinate has the offset 0 in both")
-    reach = best = 1
+    span = best = 1
     for extent in coalesced(plain_part(inverse))[0]:
-        best = max(best, reach * min(extent, length // reach))
-        reach *= extent
-        if reach > length:
+        best = max(best, span * min(extent, length // span))
+        span *= extent
+        if span > length:
             break
     return on_any(coalesce, on_any(composition, inverse, Layout(best, 1)))
 
@@ -210,9 +217,9 @@ def max_common_layout(left: Layout, right: Layout) -> Layout:
     Largest among the beginnings of the right inverse of `right`. Raises LayoutError where that is refused.
     Source: CuTe, `layout.hpp`.
     """
-    found = _common(max_common_layout, left, right)
-    assert isinstance(found, Layout)
-    return found
+    common = _common(max_common_layout, left, right)
+    assert isinstance(common, Layout)
+    return common
 
 
 @guarded
@@ -239,7 +246,7 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     columns = columns_of(both)
     if columns is not None:
         return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
-    wrong = bent(listed(both))
+    wrong = first_deviation(listed(both))
     return both.size if wrong is None else wrong
 
 

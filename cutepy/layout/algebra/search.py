@@ -20,7 +20,7 @@ from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import Modes, coalesce, from_modes, moving
 from .swizzled import listed
-from .table import bent, reached_from_0, taken
+from .table import first_deviation, gathered, reached_from_0
 
 Options = dict[int, frozenset[int]]
 MOST_COMPARED = 1 << 25
@@ -35,6 +35,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
     list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
     offsets = listed(layout)
     bound = reached_from_0(offsets)
+    # Offset -> coordinates: a next mode must begin at a coordinate of the next missing offset.
     wanted: dict[int, list[int]] = {}
     for position, offset in enumerate(map(int, offsets)):
         wanted.setdefault(offset, []).append(position)
@@ -52,6 +53,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
         for step in wanted.get(count, ()):
             if strides and step == strides[-1] * extents[-1]:
                 continue  # the mode before, longer: that was tried
+            # The longest mode with this stride that keeps layout(R(i)) == i; every shorter one is tried too.
             factor = 1
             while (factor + 1) * count <= bound:
                 left -= count + 320  # a try costs more than its offsets
@@ -63,7 +65,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
                 further = step * factor
                 if reached[-1] + further >= len(offsets):
                     break
-                if bent(taken(offsets, reached, further), 1, count * factor) is not None:
+                if first_deviation(gathered(offsets, reached, further), 1, count * factor) is not None:
                     break
                 factor += 1
             for shorter in range(factor, 1, -1):
@@ -82,15 +84,15 @@ def some_left_inverse(layout: Layout) -> Layout:
     list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
     why = "no layout maps its offsets back"
     try:
-        found = carry_free_inverse(layout) or _among_all(layout)
+        modes = carry_free_inverse(layout) or _among_all(layout)
     except SearchEnded as ended:
-        found, why = None, f"no inverse was found; not searched: {ended}"
-    if found is None:
+        modes, why = None, f"no inverse was found; not searched: {ended}"
+    if modes is None:
         raise LayoutError(
             f"left_inverse({layout}): {why}. There is one where each stride is a multiple of the next smaller one and "
             "spans its mode"
         )
-    return coalesce(from_modes(*found))
+    return coalesce(from_modes(*modes))
 
 
 class SearchEnded(Exception):
@@ -101,6 +103,7 @@ def _among_all(layout: Layout) -> Modes | None:
     """An inverse among all radix systems, or None. Raises SearchEnded where not all were looked at."""
     if layout.cosize > 512 or layout.size > 1 << 16:
         raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
+    # Offset -> coordinates that have it; R may choose any of them.
     options: dict[int, set[int]] = {}
     for position, offset in enumerate(map(layout, range(layout.size))):
         options.setdefault(offset, set()).add(position)
@@ -112,54 +115,55 @@ def _among_all(layout: Layout) -> Modes | None:
     return _fit({offset: frozenset(positions) for offset, positions in options.items()})
 
 
-def _fit(known: Options) -> Modes | None:
+def _fit(options: Options) -> Modes | None:
     """Extents and strides of a layout through one of the options at every known index; None if there is none."""
-    highest = max(known)
+    highest = max(options)
     if highest == 0:
-        return ([1], [0]) if 0 in known[0] else None
-    straight = _straight(known)
+        return ([1], [0]) if 0 in options[0] else None
+    straight = _straight(options)
     if straight is not None:
         return [highest + 1], [straight]
+    # Choose the fastest mode, then solve for the slower ones over the blocks.
     for extent in range(2, highest + 1):
-        for step in _steps(known, extent):
-            rest = _blocks(known, extent, step)
+        for step in _steps(options, extent):
+            rest = _blocks(options, extent, step)
             if rest is None:
                 continue
-            found = _fit(rest)
-            if found is not None:
-                return [extent, *found[0]], [step, *found[1]]
+            slower = _fit(rest)
+            if slower is not None:
+                return [extent, *slower[0]], [step, *slower[1]]
     return None
 
 
-def _straight(known: Options) -> int | None:
+def _straight(options: Options) -> int | None:
     """The stride of a single mode through all options, if there is one."""
-    first = min(index for index in known if index)
-    if 0 not in known.get(0, {0}):
+    first = min(index for index in options if index)
+    if 0 not in options.get(0, {0}):
         return None
-    for position in sorted(known[first]):
+    for position in sorted(options[first]):
         step, askew = divmod(position, first)
-        if not askew and all(step * index in positions for index, positions in known.items()):
+        if not askew and all(step * index in positions for index, positions in options.items()):
             return step
     return None
 
 
-def _steps(known: Options, extent: int) -> list[int]:
+def _steps(options: Options, extent: int) -> list[int]:
     """The strides that a fastest mode of `extent` may have, from two known indices of one block."""
     blocks: dict[int, int] = {}
-    for index in known:
+    for index in options:
         block = index // extent
         if block in blocks:
             near, far = blocks[block], index
-            gaps = {q - p for p in known[near] for q in known[far]}
+            gaps = {q - p for p in options[near] for q in options[far]}
             return sorted({gap // (far - near) for gap in gaps if gap % (far - near) == 0}, key=abs)
         blocks[block] = index
-    return sorted({0} | {p // (index % extent) for index in known if index % extent for p in known[index]}, key=abs)
+    return sorted({0} | {p // (index % extent) for index in options if index % extent for p in options[index]}, key=abs)
 
 
-def _blocks(known: Options, extent: int, step: int) -> Options | None:
+def _blocks(options: Options, extent: int, step: int) -> Options | None:
     """What a fastest mode `extent:step` leaves for the slower modes; None where it contradicts an option."""
     rest: dict[int, frozenset[int]] = {}
-    for index, positions in known.items():
+    for index, positions in options.items():
         block, within = divmod(index, extent)
         left = frozenset(p - step * within for p in positions) if step * within else positions
         rest[block] = rest[block] & left if block in rest else left
@@ -196,6 +200,7 @@ def carry_free_inverse(layout: Layout) -> Modes | None:
         solution = _strides(radices, wanted)
         if solution is not None:
             return radices, solution
+        # A common factor of all strides is the lowest radix: its digit is always 0.
         common = gcd(*steps)
         if common > 1 and not radices:
             return extend([common], [step // common for step in steps])
@@ -203,18 +208,19 @@ def carry_free_inverse(layout: Layout) -> Modes | None:
             if nodes > NODES:
                 return None
             if any(step % radix for step in steps):
-                found = extend([*radices, radix], [step // radix for step in steps])
-                if found is not None:
-                    return found
+                inverse = extend([*radices, radix], [step // radix for step in steps])
+                if inverse is not None:
+                    return inverse
         return None
 
-    found = extend([], all_steps)
-    if found is None:
+    inverse = extend([], all_steps)
+    if inverse is None:
         return None
+    # The last extent must reach the greatest offset.
     highest = layout.cosize - 1
-    for radix in found[0]:
+    for radix in inverse[0]:
         highest //= radix
-    return [*found[0], highest + 1], found[1]
+    return [*inverse[0], highest + 1], inverse[1]
 
 
 def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
@@ -256,9 +262,9 @@ def weighted_digits_inverse(layout: Layout) -> Modes | None:
             if budget <= 0:
                 raise SearchEnded(f"radix systems beyond the first {NODES * 5}")
             if _strides(radices, settled) is not None:
-                found = extend([*radices, radix], span * radix)
-                if found is not None:
-                    return found
+                inverse = extend([*radices, radix], span * radix)
+                if inverse is not None:
+                    return inverse
         return None
 
     return extend([], 1)
@@ -288,6 +294,7 @@ def solve_integers(rows: Sequence[Sequence[int]], wanted: Sequence[int]) -> list
     pivot = 0
     left = list(wanted)
     for row in range(len(rows)):
+        # Euclid's algorithm on the columns until one entry of the row is left: column Hermite form.
         while True:
             active = [j for j in range(pivot, width) if columns[j][row]]
             if len(active) < 2:

@@ -35,7 +35,7 @@ from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
 from .rearrange import coalesced_open
-from .table import LARGEST_TABLE, SHORT, bent, extremes, reached_from_0, taken
+from .table import LARGEST_TABLE, SHORT, extremes, first_deviation, gathered, reached_from_0
 
 if TYPE_CHECKING:
     from .table import Listed, Table
@@ -60,11 +60,13 @@ def greatest_offset(layout: ComposedLayout) -> int:
 
 def _greatest_swizzled(swizzle: OfBits, layout: ComposedLayout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
+    # A swizzle keeps aligned blocks of `span`; only offsets of the block of the greatest one can become greatest.
     bottom, top = (layout.offset + end for end in offset_bounds(layout.inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
+    # Walk down from the greatest offset, largest stride first, keeping offsets >= least.
     for extent, step in sorted(flat_modes(layout.inner), key=lambda mode: abs(mode[1]), reverse=True):
         if down := abs(step):
             rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
@@ -86,6 +88,7 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         if not isinstance(inner, AnyLayout):
             raise LayoutError(f"composition({outer}, {inner}): after a map of bits comes a layout")
         return (_through_bits(outer, inner) if isinstance(inner, ComposedLayout) else None) or chained(outer, 0, inner)
+    # A map of bits on the right acts on the indices of the left operand.
     if isinstance(inner, OfBits):
         inner = ComposedLayout(inner, 0, Layout(outer.shape))
     if not isinstance(inner, ComposedLayout):
@@ -96,6 +99,7 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
     bits = _through_bits(outer, inner)
     if bits is not None:
         return bits
+    # Associativity: (f o L) o inner = f o (L o inner).
     if isinstance(outer, ComposedLayout):
         return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
     if gives_coordinates(inner):
@@ -104,6 +108,7 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
             raise LayoutError(
                 f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them"
             )
+        # Fold the layout that gives the coordinates into the left operand, if the rest stays in its domain.
         last, (offset, before) = last_of(inner), before_last(inner)
         assert isinstance(last, Layout)
         with suppress(LayoutError):
@@ -131,15 +136,17 @@ def _through_bits(outer: Function, inner: ComposedLayout) -> AnyLayout | None:
     through = columns_of(outer, max([column.bit_length() for column in columns], default=0))
     if through is None:
         return None
-    return _said(tuple(apply(through, column) for column in columns), (outer, inner), inner.shape)
+    return _simplest(tuple(apply(through, column) for column in columns), (outer, inner), inner.shape)
 
 
-def _said(columns: Columns, operands: tuple[Function, ...], shape: IntTuple | None = None) -> AnyLayout | None:
+def _simplest(columns: Columns, operands: tuple[Function, ...], shape: IntTuple | None = None) -> AnyLayout | None:
     """The layout with these columns; after a map of bits only where an operand has one, for chains read better."""
-    found = layout_of_columns(columns, shape)
-    if found is None and any(isinstance(part, ComposedLayout) and isinstance(part.outer, BitMap) for part in operands):
+    layout = layout_of_columns(columns, shape)
+    if layout is None and any(
+        isinstance(operand, ComposedLayout) and isinstance(operand.outer, BitMap) for operand in operands
+    ):
         return mapped_layout(columns, shape)
-    return found
+    return layout
 
 
 def stays_inside(outer: Layout, offset: int, before: AnyLayout) -> bool:
@@ -179,11 +186,12 @@ def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) 
     known_sizes(inverses[0], layout)
     columns = columns_of(layout)
     if columns is not None:
+        # Solve for offsets 1, 2, 4, ... while a coordinate gives them: the longest prefix of offsets.
         image = Image(columns)
-        found: list[int] = []
-        while (solution := image.solve(1 << len(found))) is not None:
-            found.append(solution)
-        recovered = _said(tuple(found), (layout,))
+        solutions: list[int] = []
+        while (solution := image.solve(1 << len(solutions))) is not None:
+            solutions.append(solution)
+        recovered = _simplest(tuple(solutions), (layout,))
         if recovered is not None:
             return recovered
     outside = _of_bits("right_inverse", layout)
@@ -192,13 +200,14 @@ def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) 
     if reached == 0:
         raise LayoutError(f"right_inverse({layout}): no coordinate has the offset 0")
     undo = outside.inverse()
+    # The inverse of the inner layout after the inverse of the outer function; checked on every offset.
     for inverse in inverses:
         with suppress(LayoutError):
             back = Chained(inverse(layout.inner), -layout.offset, undo)
             inverted = ComposedLayout(back, 0, Layout(reached, 1))
             places = listed(inverted)
             least, most = extremes(places)
-            if 0 <= least and most < layout.size and bent(taken(offsets, places)) is None:
+            if 0 <= least and most < layout.size and first_deviation(gathered(offsets, places)) is None:
                 return inverted
     raise LayoutError(f"right_inverse({layout}): no layout inverts {layout.inner} on the offsets it reaches")
 
@@ -223,6 +232,7 @@ def listed(layout: AnyLayout) -> Listed:
         with suppress(ModuleNotFoundError):  # the explorer's page has no NumPy
             table: Table = call(np.arange(layout.size))
             return table
+    # Without NumPy: the outer sum of the modes, the first mode fastest.
     offsets = [0]
     for extent, step in flat_modes(plain):
         starts = range(0, extent * step, step) if step else [0] * extent
@@ -240,7 +250,7 @@ def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     if columns is not None:
         image = Image(columns)
         width = max([column.bit_length() for column in columns], default=0)
-        recovered = _said(tuple(image.project(bit) for bit in range(width)), (layout,))
+        recovered = _simplest(tuple(image.project(bit) for bit in range(width)), (layout,))
         if recovered is not None:
             return recovered
     undo = _of_bits("left_inverse", layout).inverse()

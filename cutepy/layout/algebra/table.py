@@ -66,15 +66,17 @@ def _modes(values: Callable[[int, int], Listed], extent: int, period: int) -> tu
     while True:
         begin = values(min(extent, period + 1), scale)
         step = int(begin[1]) if extent > 1 else 0
-        linear = bent(begin, step)
+        linear = first_deviation(begin, step)
         if linear is None:
             return [*extents, extent], [*strides, step]
         if extent % linear:
             return Broken(linear * scale, linear * step)
+        # Blocks of `linear` values repeat after period / gcd(period, linear) blocks.
         period //= gcd(period, linear)
         looked_at = linear * min(extent // linear, period + 1)
         if (unlike := _unlike(values(looked_at, scale), linear, scale)) is not None:
             return unlike
+        # Continue with the first value of every block: the same question, `linear` times coarser.
         extents.append(linear)
         strides.append(step)
         extent, scale = extent // linear, scale * linear
@@ -85,16 +87,17 @@ def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
     if isinstance(values, list):
         led = (values[at - at % linear] + values[at % linear] for at in range(len(values)))
         return next((Broken(at * scale, to) for at, to in enumerate(led) if values[at] != to), None)
+    # blocks - first column == first block - first value, for every block.
     blocks = values.reshape(-1, linear)
     wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
     at = int(wrong[0]) if len(wrong) else 0
     return Broken(at * scale, int(values[at - at % linear] + values[at % linear])) if at else None
 
 
-def bent(values: Listed, step: int = 1, first: int = 0) -> int | None:
+def first_deviation(values: Listed, step: int = 1, first: int = 0) -> int | None:
     """The first place where the values are not `first`, `first + step`, `first + 2 * step` and so on.
 
-    >>> bent([0, 1, 2, 4]), bent([5, 7, 9], 2, 5)
+    >>> first_deviation([0, 1, 2, 4]), first_deviation([5, 7, 9], 2, 5)
     (3, None)
     """
     if isinstance(values, list):
@@ -103,12 +106,12 @@ def bent(values: Listed, step: int = 1, first: int = 0) -> int | None:
     return int(wrong[0]) if len(wrong) else None
 
 
-def taken(values: Listed, places: Listed, further: int = 0) -> Listed:
+def gathered(values: Listed, places: Listed, further: int = 0) -> Listed:
     """The values at places, or so much further on."""
     if isinstance(values, list):
-        return [values[place + further] for place in places]
-    found: Table = values[np.asarray(places) + further]
-    return found
+        return [values[index + further] for index in places]
+    chosen: Table = values[np.asarray(places) + further]
+    return chosen
 
 
 def extremes(values: Listed) -> tuple[int, int]:
@@ -175,6 +178,7 @@ def _leaf_table(outer: Layout, extent: int, step: int) -> Table:
 
 def digits_of(shape: list[int], extent: int, step: int) -> list[int]:
     """The greatest value of each digit of `step * x`, x below `extent`, in the mixed radix `shape` (last unbounded)."""
+    # Each digit but the last takes all values of one period; the last one grows with x.
     last = (extent - 1) * abs(step) // prod(shape[:-1]) + 1
     if step <= 0:
         return [*shape[:-1], last]
@@ -206,6 +210,7 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
         )
     flat = Layout(tuple(extents), tuple(steps))
     if inner.size <= SHORT:
+        # itertools.product counts the last entry fastest; coordinates count the first.
         for backwards in product(*map(range, reversed(extents))):
             crd = backwards[::-1]
             if outer(flat(crd)) != sum(outer(at * step) for at, step in zip(crd, steps, strict=True)):
@@ -215,6 +220,7 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
         added = added + _leaf_table(outer, extent, step).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
+    # Fortran order is colexicographic order: the first mismatch is the least index.
     wrong = np.nonzero((whole != added).ravel(order="F"))[0]
     if not len(wrong):
         return None
@@ -267,6 +273,7 @@ def from_strides(array: Any) -> Layout:
         return Layout(tuple(int(extent) for extent in shape), steps)
     if shape is None or strides is None:
         raise LayoutError(f"from_strides: a {type(array).__name__} has no shape and strides; give an array")
+    # NumPy's strides are in bytes, layouts count elements.
     item = int(array.itemsize)
     for step in strides:
         if step % item:
@@ -291,20 +298,21 @@ def _array(table: object) -> Table:
     return values.astype(np.int64)
 
 
-Found = tuple[tuple[int, ...], int]
+Mismatch = tuple[tuple[int, ...], int]
 
 
-def _plain(values: Table) -> Layout | Found:
+def _plain(values: Table) -> Layout | Mismatch:
     """The layout of a table, or the index where none is, and what a layout would have there."""
     modes: list[tuple[IntTuple, IntTuple]] = []
     added = np.zeros((1,) * values.ndim, np.int64)
     for axis in range(values.ndim):
         along = _along(values, axis)
-        found = modes_of_values(along)
-        if isinstance(found, Broken):
-            return tuple(found.at if other == axis else 0 for other in range(values.ndim)), found.expected
-        extents, strides = found
+        fitted = modes_of_values(along)
+        if isinstance(fitted, Broken):
+            return tuple(fitted.at if other == axis else 0 for other in range(values.ndim)), fitted.expected
+        extents, strides = fitted
         modes.append((extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides)))
+        # A layout is additive over its modes: the table must be the sum of its axes.
         added = added + along.reshape((-1,) + (1,) * (values.ndim - 1 - axis))
     wrong = np.argwhere((added != values).T)
     if len(wrong):
@@ -321,6 +329,7 @@ def _swizzled(values: Table) -> ComposedLayout | None:
         return None
 
     def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
+        # A swizzle is its own inverse, so applying it undoes it.
         unmixed = swizzle(values)
         offset = int(unmixed.flat[0])
         inner = _plain(unmixed - offset) if _plausible(unmixed - offset) else None
@@ -333,7 +342,7 @@ def _plausible(values: Table) -> bool:
     """False where the beginning of an axis already shows that it is no layout: a first run that does not divide it."""
     for axis in range(values.ndim):
         along = _along(values, axis)
-        linear = bent(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
+        linear = first_deviation(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
         if linear and len(along) % linear:
             return False
     return True

@@ -62,14 +62,14 @@ def numbers_of(call: str, layout: AnyLayout, most: int = MOST_ASKED, tile: int |
     right = "numbers; take one axis with axis_layout" if tile is None else f"0 to {tile - 1}, first mode fastest"
     if gives_coordinates(layout):
         raise LayoutError(f"{call}: at lane 0, value 0 it is {layout(0)}; elements are {right}")
-    found = list(map(int, listed(layout)))
-    for index, number in enumerate(found):
+    numbers = list(map(int, listed(layout)))
+    for index, number in enumerate(numbers):
         if tile is not None and not 0 <= number < tile:
             lanes = layout[0].size if layout.rank else 1
             raise LayoutError(
                 f"{call}: at lane {index % lanes}, value {index // lanes} it is {number}; elements are {right}"
             )
-    return found
+    return numbers
 
 
 def lanes_of(call: str, layout: AnyLayout, most: int = MOST_ASKED, tile: int | None = None) -> list[list[int]]:
@@ -79,9 +79,9 @@ def lanes_of(call: str, layout: AnyLayout, most: int = MOST_ASKED, tile: int | N
     >>> lanes_of("offsets", Layout((2, 3), (3, 1)))
     [[0, 1, 2], [3, 4, 5]]
     """
-    found = numbers_of(call, layout, most, tile)
+    numbers = numbers_of(call, layout, most, tile)
     lanes = layout[0].size if layout.rank else 1
-    return [found[lane::lanes] for lane in range(lanes)]
+    return [numbers[lane::lanes] for lane in range(lanes)]
 
 
 class Owner(NamedTuple):
@@ -155,6 +155,7 @@ def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
         raise LayoutError(
             f"{call}: the tile has no such coordinate; the last one is {show(idx2crd(product(tile) - 1, tile))}"
         )
+    # Several owners are allowed: a layout with stride 0 replicates elements.
     owners = [Owner(t, v) for t, row in enumerate(table) for v, element in enumerate(row) if element == index]
     return Owners(idx2crd(index, tile), tuple(owners))
 
@@ -199,6 +200,7 @@ def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 
         raise LayoutError(f"{call}: element_bytes={element_bytes!r}, align={align!r}; elements of 1 to {WIDEST} bytes")
     rows = [[there[element] for element in row] for row in table]
     whole = frozenset(there)
+    # 1, 2, 4, ... elements up to 16 bytes that the alignment allows; one order of the values must serve every thread.
     as_it_is = list(range(len(rows[0])))
     widths = [1 << bit for bit in range((WIDEST // element_bytes).bit_length()) if align % (element_bytes << bit) == 0]
     orders = {count: _order(rows, count) for count in widths}
@@ -267,6 +269,7 @@ def _limit(rows: list[list[int]], whole: frozenset[int], count: int, element_byt
     for thread, row in enumerate(rows):
         own = set(row)
         for offset in row:
+            # An aligned group of `count` elements; the first element that the thread lacks is the reason.
             first = offset // count * count
             for lacking in range(first, first + count):
                 if lacking not in own:

@@ -40,18 +40,18 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     """
     if has_basis(layout.stride):
         return _complement_by_axis(layout, cotarget)
-    reach = layout.cosize if cotarget is None else _target_size(layout, cotarget)
-    extents, strides, _ = gaps(layout, reach, cotarget is None)
+    target = layout.cosize if cotarget is None else _target_size(layout, cotarget)
+    extents, strides, _ = gaps(layout, target, cotarget is None)
     return from_modes(extents, strides)
 
 
-def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[int], list[int], bool]:
-    """Extents and strides of the complement up to `reach`, and whether no offset is left out."""
+def gaps(layout: Layout, target: int, always_extend: bool = False) -> tuple[list[int], list[int], bool]:
+    """Extents and strides of the complement up to `target`, and whether no offset is left out."""
     pairs = sorted([(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride)) if s != 1 and d != 0])  # noqa: B905  (congruent)
     if pairs and pairs[0][0] < 0:
         raise LayoutError(
-            f"complement({layout}, {reach}): stride {pairs[0][0]} is negative; "
-            f"offsets below 0 have no complement in [0, {reach})"
+            f"complement({layout}, {target}): stride {pairs[0][0]} is negative; "
+            f"offsets below 0 have no complement in [0, {target})"
         )
     extents: list[int] = []
     strides: list[int] = []
@@ -59,9 +59,10 @@ def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[
     for step, extent in pairs:
         if step < filled:
             raise LayoutError(
-                f"complement({layout}, {reach}): modes overlap: mode {extent}:{step} starts within the {filled} "
+                f"complement({layout}, {target}): modes overlap: mode {extent}:{step} starts within the {filled} "
                 f"offsets that the smaller strides span; a stride of {filled} would not"
             )
+        # Offsets 0..filled-1 are covered; `gap` shifted copies fit before the next mode begins.
         gap = step // filled
         if gap > 1:
             extents.append(gap)
@@ -69,7 +70,8 @@ def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[
         if step != gap * filled:
             even = False
         filled = step * extent
-    more = -(-reach // filled)
+    # A last mode of copies up to the target.
+    more = -(-target // filled)
     if more > 1 or not extents or always_extend:
         extents.append(more)
         strides.append(filled)
@@ -158,12 +160,14 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
     tile = tile_of(logical_divide, layout, tiler)
     if round_up:
         layout = rounded_up(layout, tile)
+    # A tile of coordinates: valid when tile and rest together reach every coordinate once.
     if has_basis(tile.stride):
         rest = complement(tile, layout.shape)
         whole = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
         if whole.size != layout.size or not is_bijective(whole):
             raise LayoutError(_uneven(layout, tile, rest, whole.size != layout.size))
         return composition(layout, whole)
+    # rest = complement(tile, size); the result is layout o (tile, rest).
     extents, strides, even = gaps(tile, layout.size)
     rest = from_modes(extents, strides)
     if tile.size * rest.size != layout.size or not even:
@@ -176,6 +180,7 @@ def rounded_up(layout: Layout, tile: Layout) -> Layout:
     sizes = leaves(layout.shape)
     if has_basis(tile.stride) or not sizes:
         return layout
+    # A whole tile with the gaps between its elements; the other modes already contribute a factor.
     unit = tile.size * product(tuple(gaps(tile, tile.cosize)[0]))
     unit //= gcd(unit, product(sizes[:-1]))
     longer = -(-sizes[-1] // unit) * unit
@@ -211,6 +216,7 @@ def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
             return layout, _make(1, 0)
         return layout[0], layout[1]
     modes = list(layout)
+    # ((tile, rest), (tile, rest), ...) -> ((tile, tile, ...), (rest, rest, ...)); modes without an entry are rests.
     pairs = [unzipped(mode, entry) for mode, entry in zip(modes, guide, strict=False)]
     return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
 
@@ -270,6 +276,7 @@ def logical_product(block: Layout, tiler: object) -> Layout:
     copies = tile_of(logical_product, block, tiler)
     if has_basis(copies.stride):
         raise LayoutError(f"logical_product({block}, {tiler}): the copies are ordered by offsets, not by coordinates")
+    # A* o B: the tiler picks among the places where shifted blocks are disjoint.
     arranged = composition(room_for(block, copies), copies)
     return _make((block.shape, arranged.shape), (block.stride, arranged.stride))
 
@@ -348,6 +355,7 @@ def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copi
     if not isinstance(tiler, Layout):
         raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler must be a layout; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)
+    # Pad to one rank, multiply, then pair mode i of the block with mode i of the copies.
     inner, copies = logical_product(append(_in_modes(block), rank), append(_in_modes(tiler), rank))
     pairs = []
     for mode, (kept, repeated) in enumerate(zip(inner, copies, strict=True)):
@@ -384,6 +392,7 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
     if ranks != list(range(ranks[0], ranks[0] + len(targets)) if ranks else ranks):
         raise LayoutError(f"tile_to_shape({block}, {shape}, {order}): the order ranks {len(targets)} modes, each once")
     padded = append(block, len(targets))
+    # Number of copies along each mode, rounded up; then order them as asked.
     copies = tuple(-(-extent // mode.size) for extent, mode in zip(targets, padded, strict=True))
     inner, arranged = logical_product(padded, make_ordered_layout(copies, order))
     return joined(map(joined, zip(inner, arranged, strict=True)))

@@ -78,32 +78,33 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
     does not take.
     """
-    told: Act | None = None
+    operation: Act | None = None
     if isinstance(function, str):
-        told, operands = parse_call(function)
-        if told is None:
+        operation, operands = parse_call(function)
+        if operation is None:
             raise LayoutError(f"{function}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     else:
-        told = function
+        operation = function
     operands = tuple(parse_layout(one) if isinstance(one, str) else one for one in operands)
-    name = getattr(told, "__name__", str(function))
+    name = getattr(operation, "__name__", str(function))
+    # Operations that only rearrange another one's modes tell its story and then the rearrangement.
     stories = STORIES | {record.call: partial(_put, record) for record in OPERATIONS.values() if record.put}
-    if told not in stories:
-        known = ", ".join(sorted(known.__name__ for known in stories))
-        raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
+    if operation not in stories:
+        story = ", ".join(sorted(story.__name__ for story in stories))
+        raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {story}")
     call = f"{name}({', '.join(map(spelt, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
     result: Layout | None = None
     refused: LayoutError | None = None
     try:
-        given = told(*operands)
+        given = operation(*operands)
         result = cast("Layout", given)  # what every operation with a story gives
     except LayoutError as error:
         refused = error
     steps: list[ExplainStep] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
-        for step in stories[told](*operands):
+        for step in stories[operation](*operands):
             steps.append(step)
     return Explanation(call, tuple(steps), result, refused)
 
@@ -196,9 +197,10 @@ def _composition(outer: Layout, inner: object) -> Iterator[ExplainStep]:
 
 
 def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[ExplainStep]:
-    reach = layout.cosize if cotarget is None else size(cotarget)
+    target = layout.cosize if cotarget is None else size(cotarget)
     by_stride = sorted((d, s) for d, _at, s in moving(layout))
     yield ExplainStep(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
+    # The same walk as tile.gaps, told step by step.
     filled = 1
     for step, extent in by_stride:
         gap = step // filled if filled else 0
@@ -210,11 +212,11 @@ def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> It
             yield ExplainStep(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
     result = complement(layout, cotarget)
-    copies = -(-reach // filled)
+    copies = -(-target // filled)
     if any(step == filled for _extent, step in flat_modes(result)):
-        yield ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode {copies}:{filled}.")
+        yield ExplainStep(f"From {filled} on, {copies} copies reach {target}, a mode {copies}:{filled}.")
     else:
-        yield ExplainStep(f"The offsets below {filled} reach {reach}: no mode follows.")
+        yield ExplainStep(f"The offsets below {filled} reach {target}: no mode follows.")
     yield _disjoint(layout, result)
 
 
@@ -262,9 +264,9 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[ExplainStep]:
         yield from _by_mode_steps(logical_product, block, tiler)
         return
     copies = tile_of(logical_product, block, tiler)
-    reach = block.size * copies.cosize
+    target = block.size * copies.cosize
     room = room_for(block, copies)
-    yield ExplainStep(f"The block {block} leaves room for copies at {room}, its complement in {reach}.", room)
+    yield ExplainStep(f"The block {block} leaves room for copies at {room}, its complement in {target}.", room)
     arranged = composition(room, copies)
     yield _claim(
         f"The tiler {copies} picks among them: {room} o {copies} = {arranged}.", arranged, lambda i: room(copies(i))
@@ -274,8 +276,8 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[ExplainStep]:
 
 def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[ExplainStep]]:
     def story(layout: Layout) -> Iterator[ExplainStep]:
-        found = sorted((step, extent, at) for step, at, extent in moving(layout))
-        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in found) or "none"
+        modes = sorted((step, extent, at) for step, at, extent in moving(layout))
+        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in modes) or "none"
         yield ExplainStep(f"The modes that move, by stride: {listed}.")
         result = function(layout)
         if function is right_inverse:

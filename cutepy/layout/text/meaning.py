@@ -163,31 +163,33 @@ def compose(parts: list[TextNode], fail: Fail, *, part_of_chain: bool = False) -
     A coordinate in front is where a tensor of coordinates begins. `part_of_chain`: a swizzle may be the last, for a
     layout follows outside.
     """
+    # The last link is the layout; links before it are functions, offsets and pointers.
     last = parts[-1].grouped or parts[-1]
     if is_number(last.value):
         raise fail("the last link is a number; it must be a layout, shape:stride", last.column)
     chain: Function | None = None
     offset: IntTuple = 0
-    for part in parts[:-1]:
-        value = (part.grouped or part).value
+    for link in parts[:-1]:
+        value = (link.grouped or link).value
         if is_number(value) and chain is not None and offset == 0:
             offset = value
-        elif isinstance(value, tuple) and not any(leaf != 0 for leaf in leaves(tree_of(part, fail, "a coordinate"))):
+        elif isinstance(value, tuple) and not any(leaf != 0 for leaf in leaves(tree_of(link, fail, "a coordinate"))):
             continue
-        elif isinstance(value, tuple) and offset == 0 and (chain is not None or part is parts[-2]):
-            offset = tree_of(part, fail, "a coordinate")
+        elif isinstance(value, tuple) and offset == 0 and (chain is not None or link is parts[-2]):
+            offset = tree_of(link, fail, "a coordinate")
         elif isinstance(value, (OfBits, Layout, Chained, ComposedLayout)):
             chain, offset = chained(chain, offset, value), 0
         elif isinstance(value, Pointer):
-            chain = _of_elements(chain, value, part, fail)
+            chain = _of_elements(chain, value, link, fail)
         else:
             raise fail(
                 f"{_named(value)} cannot stand here; a chain is S<3,4,3> o 2 o (8,64):(64,1), and a tensor's print has "
                 "a pointer or an origin in front",
-                part.column,
+                link.column,
             )
     inner = last.value if isinstance(last.value, OfBits) and part_of_chain else layout_of(last, fail)
     try:
+        # A coordinate in front of a coordinate layout: an identity layout large enough takes the sum.
         if chain is None and isinstance(offset, tuple):
             if not isinstance(inner, Layout) or not has_basis(inner.stride):
                 raise LayoutError(f"{inner} gives no coordinates, so none stands in front of it")
@@ -198,7 +200,7 @@ def compose(parts: list[TextNode], fail: Fail, *, part_of_chain: bool = False) -
         raise fail(str(error), last.column) from None
 
 
-def _of_elements(chain: Function | None, pointer: Pointer, part: TextNode, fail: Fail) -> Function | None:
+def _of_elements(chain: Function | None, pointer: Pointer, node: TextNode, fail: Fail) -> Function | None:
     """The swizzle of a pointer, which moves bytes, as one of elements; without one, what stands in front."""
     swizzle = chain if pointer.swizzle is None else Swizzle(*pointer.swizzle)
     if not isinstance(swizzle, OfBits):
@@ -206,10 +208,11 @@ def _of_elements(chain: Function | None, pointer: Pointer, part: TextNode, fail:
     width = pointer.width
     if not width or width & (width - 1):
         said = "does not say how wide an element is" if not width else f"has elements of {width} bits, no power of two"
-        raise fail(f"{swizzle} moves bytes, and this pointer {said}; write the swizzle of elements, o 0 o", part.column)
+        raise fail(f"{swizzle} moves bytes, and this pointer {said}; write the swizzle of elements, o 0 o", node.column)
+    # Bytes to elements: 2^zoom elements a byte, negative for elements wider than a byte.
     zoom = 4 - width.bit_length()
     if zoom < -swizzle.base:
-        raise fail(f"{swizzle} moves bytes within an element of {width} bits; no layout of elements does", part.column)
+        raise fail(f"{swizzle} moves bytes within an element of {width} bits; no layout of elements does", node.column)
     return swizzle.zoomed(zoom)
 
 
@@ -266,7 +269,7 @@ _ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
 def _layout(call: CallNode) -> AnyLayout:
     swizzle = call.keywords.get("swizzle")
     if swizzle is not None and not keeps(swizzle.value):
-        others = {name: part for name, part in call.keywords.items() if name != "swizzle"}
+        others = {name: node for name, node in call.keywords.items() if name != "swizzle"}
         plain = _layout(CallNode(call.name, call.column, call.entries, others, call.fail))
         if not isinstance(swizzle.value, OfBits):
             raise call.wrong("takes a swizzle as swizzle=")
@@ -303,7 +306,7 @@ def _trees(call: CallNode, **names: str) -> list[IntTuple]:
     parts = call.parts(*names)
     if len(parts) != len(names):
         raise call.wrong(f"takes {' and '.join(names.values())}")
-    return [tree_of(part, call.fail, said) for part, said in zip(parts, names.values(), strict=True)]
+    return [tree_of(node, call.fail, said) for node, said in zip(parts, names.values(), strict=True)]
 
 
 def _basis(call: CallNode, value: int, *path: int) -> Basis:
@@ -354,8 +357,8 @@ LARGEST_OPERAND = 1 << 24
 
 def functions() -> dict[str, Act]:
     """What an expression may call beside the spellings of layouts; each takes a layout first."""
-    known = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
-    return dict(sorted({**known, "filter": filter}.items()))
+    operations = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
+    return dict(sorted({**operations, "filter": filter}.items()))
 
 
 QUESTIONS: dict[str, Act] = {
@@ -458,9 +461,9 @@ class Meaning:
     def value(self) -> object:
         """What the whole text is: a layout, or a number, a swizzle, an answer where it computes one."""
         node = self.of(self.tree.node)
-        found = (node.grouped or node).value
-        computes = isinstance(self.tree.node.value, At) or isinstance(found, OfBits)
-        return found if computes else self.stated(layout_of(node, self.fail))
+        value = (node.grouped or node).value
+        computes = isinstance(self.tree.node.value, At) or isinstance(value, OfBits)
+        return value if computes else self.stated(layout_of(node, self.fail))
 
     def _at(self, at: At) -> object:
         """A layout at a coordinate: what it gives there; at a slice: the layout of what is left."""
@@ -478,7 +481,7 @@ class Meaning:
             ) from error
 
     def _spelt(self, call: CallNode) -> CallNode:
-        keywords = {name: self.of(part) for name, part in call.keywords.items()}
+        keywords = {name: self.of(node) for name, node in call.keywords.items()}
         return CallNode(call.name, call.column, [self.of(entry) for entry in call.entries], keywords, call.fail)
 
     def _computes(self, call: CallNode) -> bool:
@@ -490,9 +493,9 @@ class Meaning:
         """A spelling of a layout, or the result of a function; what the former refuses is an error at its name."""
         if self._computes(call):
             return self.computed(call, self.operands(call))
-        for name, part in call.keywords.items():
+        for name, node in call.keywords.items():
             if name not in _SPELT:
-                raise call.fail(f"{call.name} takes no {name}=", part.column)
+                raise call.fail(f"{call.name} takes no {name}=", node.column)
         try:
             return CALLS[call.name](call.bare())
         except NotationError:
@@ -502,18 +505,19 @@ class Meaning:
 
     def operands(self, call: CallNode) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
+        # The first operands are layouts as the record says, the others tilers.
         record = OPERATIONS.get(call.name) or FINDINGS.get(call.name)
         layouts = getattr(record, "layouts", 1)
-        first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
-        tilers = [self._tiler(part) for part in call.entries[layouts:]]
-        named = {name: self._tiler(part) for name, part in call.keywords.items()}
+        first = [self.stated(layout_of(node, call.fail)) for node in call.entries[:layouts]]
+        tilers = [self._tiler(node) for node in call.entries[layouts:]]
+        named = {name: self._tiler(node) for name, node in call.keywords.items()}
         if "mode" in named and call.name in _OF_MODES:
             mode = named.pop("mode")
             tilers += mode if isinstance(mode, tuple) else (mode,)
         return self._bound(call, (*first, *tilers), named)
 
-    def _tiler(self, part: TextNode) -> object:
-        tiler = tiler_of(part, self.fail)
+    def _tiler(self, node: TextNode) -> object:
+        tiler = tiler_of(node, self.fail)
         return self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler
 
     def _bound(self, call: CallNode, operands: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
@@ -532,6 +536,7 @@ class Meaning:
         """The result of a function."""
         for operand in operands[1:]:
             _check_size(operand, call)
+        # select(L, (0, 2)) is written for select(L, 0, 2).
         if call.name in ("select", "get") and len(operands) == 2:
             path = operands[1]
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
@@ -567,20 +572,21 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
     >>> fixes_of("composition", composition, (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))))[0]
     'composition((6,2):(1,7), (3,2):(2,1))'
     """
-    found: list[str] = []
+    fixes: list[str] = []
     if any(isinstance(it, AnyLayout) and not _is_small(it) for it in operands):
         return ()
+    # Only calls that really work are offered.
     for near in _near(function, operands):
         given = zip(signature(function).parameters, near, strict=False) if len(near) > len(operands) else []
         said = {len(near) - 1: f"{parameter}={spelt(value)}" for parameter, value in given if value is True}
-        text = f"{name}({', '.join(said.get(place, spelt(value)) for place, value in enumerate(near))})"
-        if text not in found:
+        text = f"{name}({', '.join(said.get(position, spelt(value)) for position, value in enumerate(near))})"
+        if text not in fixes:
             with suppress(CutepyError, TypeError, ValueError, OverflowError):
                 function(*near)
-                found.append(text)
-        if len(found) == MOST_FIXES:
+                fixes.append(text)
+        if len(fixes) == MOST_FIXES:
             break
-    return tuple(found)
+    return tuple(fixes)
 
 
 def _is_small(layout: AnyLayout) -> bool:

@@ -56,22 +56,22 @@ def _foreign(text: str) -> AnyLayout | None:
     """The layout of Triton's text, or of a line with a label of several words; None for any other text."""
     if not isinstance(text, str) or not _SIGNS.search(text):
         return None
-    if found := _XLA.fullmatch(text):
-        return _ordered(text, found)
+    if xla := _XLA.fullmatch(text):
+        return _ordered(text, xla)
     linear = linear_layout(text)
     parts = {} if linear else parts_of(text)
     if len(parts) > 1:
         raise NotationError(f"this print has the parts {', '.join(parts)}; parse_parts reads them all", text, 0)
-    return next((parse_layout(part) for label, part in parts.items() if " " in label), linear)
+    return next((parse_layout(source) for label, source in parts.items() if " " in label), linear)
 
 
-def _ordered(text: str, found: re.Match[str]) -> AnyLayout:
+def _ordered(text: str, match: re.Match[str]) -> AnyLayout:
     """The layout of an array of XLA's, which says its sizes and the axes from the fastest on."""
-    if found["tiles"]:
-        raise NotationError("the tiles of XLA's layouts are not read, their order alone is", text, found.start("tiles"))
-    sizes, minor = ([*map(int, re.findall(r"[0-9]{1,18}", found[part]))] for part in ("sizes", "minor"))
+    if match["tiles"]:
+        raise NotationError("the tiles of XLA's layouts are not read, their order alone is", text, match.start("tiles"))
+    sizes, minor = ([*map(int, re.findall(r"[0-9]{1,18}", match[name]))] for name in ("sizes", "minor"))
     if sorted(minor) != [*range(len(sizes))]:
-        raise NotationError(f"the axes {minor} are not 0 to {len(sizes) - 1}, each once", text, found.start("minor"))
+        raise NotationError(f"the axes {minor} are not 0 to {len(sizes) - 1}, each once", text, match.start("minor"))
     return make_ordered_layout(tuple(sizes), tuple(map(minor.index, range(len(sizes)))))
 
 
@@ -90,7 +90,7 @@ def parse_parts(text: str) -> dict[str, object]:
     parts = parts_of(text)
     if not parts:
         raise NotationError("there are no parts; a print of them has lines such as LayoutA_TV: (4,8):(8,1)", text, 0)
-    return {name: part if name in _WORDS else parse_tiler(part) for name, part in parts.items()}
+    return {name: source if name in _WORDS else parse_tiler(source) for name, source in parts.items()}
 
 
 @guarded
@@ -299,9 +299,9 @@ def known_names() -> frozenset[str]:
 def _expression(text: str) -> Meaning:
     if not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
-    known = functions() | QUESTIONS | FINDINGS
-    tree = read(text, CALLS.keys() | known.keys(), ", ".join(known), known)
-    return Meaning(tree, known)
+    callables = functions() | QUESTIONS | FINDINGS
+    tree = read(text, CALLS.keys() | callables.keys(), ", ".join(callables), callables)
+    return Meaning(tree, callables)
 
 
 _PART = (
@@ -316,7 +316,7 @@ def parts_of(text: str) -> dict[str, str]:
     >>> parts_of("TiledCopy\\n  Tiler_MN:       (_64,_16)\\n")
     {'Tiler_MN': '(_64,_16)'}
     """
-    return {found["label"] or found["name"]: found["line"] or found["quoted"] for found in re.finditer(_PART, text)}
+    return {match["label"] or match["name"]: match["line"] or match["quoted"] for match in re.finditer(_PART, text)}
 
 
 _BASES = r"[\"']?(\w+?)(?:_bases)?[\"']?\s*[=:]\s*\[((?:\s*\[[^\[\]]*\]\s*,?)*)\s*\]"
@@ -339,13 +339,14 @@ def linear_layout(text: str) -> AnyLayout | None:
 
     Raises NotationError for those that are rules for tensors of any shape, as swizzled_shared and matrix units.
     """
+    # Triton prints one basis vector a line; attributes list them in brackets.
     if " -> (" in text or "is a size 1 dimension" in text:
         return _of_bases(text, _printed(text), [int(size) for size in re.findall(_SIZE, text)])
     kind = re.match(_KINDS, text)
     if kind is None:
         return None
     if kind[1] in _LINEAR:
-        return _of_bases(text, [_vectors(found[2]) for found in re.finditer(_BASES, text)], [])
+        return _of_bases(text, [_vectors(match[2]) for match in re.finditer(_BASES, text)], [])
     if kind[1] in _BLOCKED:
         return _of_bases(text, _blocked(text), [])
     if text.lstrip().startswith("#"):
@@ -364,31 +365,32 @@ def _vectors(text: str) -> list[tuple[int, ...]]:
 
 def _printed(text: str) -> Bases:
     """The bases of each dimension, from `register=1 -> (0, 1)` line by line."""
-    found: dict[str, list[tuple[int, ...]]] = {}
+    bases: dict[str, list[tuple[int, ...]]] = {}
     for step in re.finditer(_STEP, text):
-        listed = found.setdefault(step[1] or step[4], [])
+        listed = bases.setdefault(step[1] or step[4], [])
         if step[1]:
             if int(step[2]) != 1 << len(listed):
                 raise NotationError(f"{step[1]}={step[2]} is not the next bit, {1 << len(listed)}", text, step.start())
             listed.append(tuple(map(int, re.findall(r"\d{1,18}", step[3]))))
-    return list(found.values())
+    return list(bases.values())
 
 
 def _blocked(text: str) -> Bases:
     """Registers, then lanes, then warps fill the tile, in the order that is last."""
-    lists = [tuple(map(int, re.findall(r"\d{1,9}", found[1]))) for found in re.finditer(_LISTED, text)][:4]
+    lists = [tuple(map(int, re.findall(r"\d{1,9}", match[1]))) for match in re.finditer(_LISTED, text)][:4]
     if len(lists) != 4 or sorted(lists[3]) != [*range(len(lists[0]))] or len({*map(len, lists)}) != 1:
         raise NotationError("a blocked layout has sizes of registers, lanes and warps, and an order", text, 0)
-    reach = [1] * len(lists[3])
+    filled = [1] * len(lists[3])
     bases: Bases = []
+    # Registers, lanes, warps: bits go along the axes in `order`, doubling what is filled.
     for sizes in lists[:3]:
         if any(size < 1 or size & (size - 1) for size in sizes):
             raise NotationError(f"the sizes {list(sizes)} are no powers of two", text, 0)
         bases.append([])
         for axis in lists[3]:
             for _bit in range(sizes[axis].bit_length() - 1):
-                bases[-1].append(tuple(reach[axis] if at == axis else 0 for at in range(len(reach))))
-                reach[axis] *= 2
+                bases[-1].append(tuple(filled[axis] if at == axis else 0 for at in range(len(filled))))
+                filled[axis] *= 2
     return bases
 
 
@@ -399,6 +401,7 @@ def _of_bases(text: str, bases: Bases, sizes: list[int]) -> AnyLayout:
     if not bases or len(vectors) > _MOST_BASES or any(len(vector) != width for vector in vectors):
         raise NotationError(f"a linear layout has bases of one length, here {width}, and some dimension", text, 0)
     reached = [max([vector[axis].bit_length() for vector in vectors], default=0) for axis in range(width)]
+    # Axes are joined into one index, the first axis fastest.
     bits = [size.bit_length() - 1 for size in sizes] or reached
     if any(more > most for more, most in zip(reached, bits, strict=True)):
         raise NotationError(f"a basis goes beyond the sizes {sizes}", text, 0)

@@ -133,34 +133,35 @@ class Tokens:
             raise NotationError("this is an alias of a type; paste the line that says what it is", self.text, at)
         if match is None:
             raise NotationError(f"{self.text[at]!r} has no meaning in a layout", self.text, at)
-        kind, word = str(match.lastgroup), match.group()
+        kind, spelling = str(match.lastgroup), match.group()
+        # A letter, `_` or `.` right after digits: a float or a misspelt name.
         if kind == "number":
             after = self.text[match.end() : match.end() + 1]
             if after.isalnum() or after == "_" or after == ".":
                 raise NotationError(
-                    f"{after!r} follows the number {word[:LONGEST_NUMBER]}; sizes and strides are whole numbers",
+                    f"{after!r} follows the number {spelling[:LONGEST_NUMBER]}; sizes and strides are whole numbers",
                     self.text,
                     match.end(),
                 )
-            if len(word) > LONGEST_NUMBER:
+            if len(spelling) > LONGEST_NUMBER:
                 raise NotationError(
-                    f"a number of {len(word)} digits; a size or stride has at most {LONGEST_NUMBER}", self.text, at
+                    f"a number of {len(spelling)} digits; a size or stride has at most {LONGEST_NUMBER}", self.text, at
                 )
         if kind == "braced":
-            kind, word = "number", word[1:-1].strip()
+            kind, spelling = "number", spelling[1:-1].strip()
         if kind == "spelling":
-            word = _SPELLINGS[word]
-            kind = "name" if word == "o" else "sign"
-        return Token(kind, word, at, match.end())
+            spelling = _SPELLINGS[spelling]
+            kind = "name" if spelling == "o" else "sign"
+        return Token(kind, spelling, at, match.end())
 
 
-def number(word: str) -> int:
+def number(digits: str) -> int:
     """The value of a number token: `4`, `_4`, `_-4` or `_m4`.
 
     >>> number("_4"), number("_-4"), number("_m4")
     (4, -4, -4)
     """
-    return int(word.lstrip("_").replace("m", "-"))
+    return int(digits.lstrip("_").replace("m", "-"))
 
 
 _ORDERS = {side.value: side for side in Order} | {"GenColMajor": Order.LEFT, "GenRowMajor": Order.RIGHT}
@@ -248,6 +249,7 @@ class Reader:
         if colon is None:
             return shape
         stride = self.value(0)
+        # "tCgA: ..." - a name and a colon may be a label or an unknown size with a stride.
         if labelled and hasattr(shape.value, "free_symbols") and self._is_labelled(stride):
             shape, colon = stride, self.tokens.accept(":")
             if colon is None:
@@ -274,6 +276,7 @@ class Reader:
         tokens = self.tokens
         first = self.unit()
         rest: list[tuple[str, TextNode]] = []
+        # Precedence climbing: a sign continues the value if it binds tighter than `floor`.
         while tokens.next.kind in ("sign", "basis"):
             sign = tokens.next.text
             if tokens.next.kind == "basis":
@@ -317,8 +320,8 @@ class Reader:
             return self._quoted(token)
         if token.text == "-":
             return TextNode(token.column, Joined(TextNode(token.column, -1), [("*", self.value(1))]))
-        found = "the end of the text" if token.kind == "end" else repr(token.text)
-        raise self.tokens.error(f"expected a number or '(', found {found}", token.column)
+        seen = "the end of the text" if token.kind == "end" else repr(token.text)
+        raise self.tokens.error(f"expected a number or '(', found {seen}", token.column)
 
     def _counted(self, token: Token, value: object) -> TextNode:
         self.count += 1
@@ -343,6 +346,7 @@ class Reader:
             if not comma:
                 what = f"the arguments of {name}" if name else "the tuple"
                 raise tokens.error(f"expected ',' or {closing!r} in {what}, found {tokens.found()}")
+            # name=value needs two tokens of look-ahead, so the text itself is looked at.
             keyword = _KEYWORD.match(tokens.text, tokens.next.column) if name else None
             if keyword:
                 tokens.take()
@@ -370,6 +374,7 @@ class Reader:
         opening = tokens.take()
         links: list[TextNode] = []
         if name == "memref":
+            # What stands before the quote is type and memory space, not part of the layout.
             quote = tokens.text.find('"', opening.end)
             if quote < 0:
                 raise tokens.error("a memref has its layout in quotes, and here are none", opening.column)
@@ -436,10 +441,11 @@ class Reader:
         called = "F2(" if token.text == "F2" and self.tokens.sees("(") else token.text
         if called not in self.calls:
             name = token.text[:LONGEST_NUMBER]
+            # Suggest by lower case first: Shape and shape are different calls.
             folded: dict[str, list[str]] = {}
             for call in sorted(self.calls):
                 folded.setdefault(call.lower(), []).append(call)
-            close = [folded[word] for word in get_close_matches(name.lower(), folded, 1)]
+            close = [folded[lower] for lower in get_close_matches(name.lower(), folded, 1)]
             near = [max(calls, key=lambda call: sum(map(str.__eq__, call, name))) for calls in close]  # shape, or Shape
             hint = f"did you mean {near[0]}?" if near else f"there are {self.examples}, ..."
             error = self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)

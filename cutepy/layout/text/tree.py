@@ -118,7 +118,7 @@ class CallNode:
 
     def bare(self) -> CallNode:
         """The call with parts as source code means them: `(a)` is `a` itself, where a print has a tuple of one."""
-        keywords = {name: bare(part) for name, part in self.keywords.items()}
+        keywords = {name: bare(node) for name, node in self.keywords.items()}
         return replace(self, entries=list(map(bare, self.entries)), keywords=keywords)
 
     def parts(self, *keywords: str) -> list[TextNode]:
@@ -129,12 +129,12 @@ class CallNode:
         """The parts, which must be whole numbers, so many of them."""
         if len(self.entries) not in counts:
             raise self.wrong(f"does not take {len(self.entries)} numbers")
-        found = []
+        numbers = []
         for entry in self.entries:
             if type(entry.value) is not int:
                 raise self.fail(f"{self.name} takes whole numbers", entry.column)
-            found.append(entry.value)
-        return found
+            numbers.append(entry.value)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)

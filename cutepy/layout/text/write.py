@@ -61,6 +61,7 @@ def to_cpp(layout: Function) -> str:
         if layout.offset == 0 and isinstance(layout.outer, Swizzle):
             return f"composition({parts[0]},{parts[1]})"
         return f"make_composed_layout({parts[0]},{_cpp_tuple(layout.offset, 'make_coord')},{parts[1]})"
+    # Static sizes: a type. Unknown ones: a call of make_layout.
     if layout.facts is None:
         return f"Layout<{_cpp_type(layout.shape, 'Shape')},{_cpp_type(layout.stride, 'Stride')}>{{}}"
     return f"make_layout({_cpp_tuple(layout.shape, 'make_shape')},{_cpp_tuple(layout.stride, 'make_stride')})"
@@ -86,7 +87,7 @@ def _cpp_tuple(value: IntTuple, name: str) -> str:
     if type(value) is int:
         return _cpp_type(value, "") + "{}"
     text = str(value)
-    if any(word in text for word in ("**", "floor", "ceiling", "Mod", "Max", "Min")):
+    if any(operator in text for operator in ("**", "floor", "ceiling", "Mod", "Max", "Min")):
         raise LayoutError(f"to_cpp: the size {text} has no C++ spelling; name it with a symbol of its own")
     return text if value.is_Symbol else f"({text})"  # type: ignore[attr-defined]
 
@@ -131,12 +132,13 @@ def to_f2_strides(layout: AnyLayout) -> str:
         steps: list[list[int]] = []
         for _bit in range(extent.bit_length() - 1):
             column = columns.pop(0)
+            # Columns d, 2d, 4d, ... are one mode with stride d over F2.
             if steps and column == steps[-1][0] << len(steps[-1]):
                 steps[-1].append(column)
             else:
                 steps.append([column])
-        found = [(1 << len(step), OverF2(step[0])) for step in steps] or [(1, OverF2(0))]
-        modes.append(found[0] if len(found) == 1 else tuple(zip(*found, strict=True)))  # type: ignore[arg-type]
+        pieces = [(1 << len(step), OverF2(step[0])) for step in steps] or [(1, OverF2(0))]
+        modes.append(pieces[0] if len(pieces) == 1 else tuple(zip(*pieces, strict=True)))  # type: ignore[arg-type]
     sizes, strides = (fold_profile(iter(parts), shape) for parts in zip(*modes, strict=True))
     return f"Layout({sizes!r}, {strides!r})"
 
@@ -244,6 +246,7 @@ def offset_rows(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) 
     if not gives_offsets(plain):
         return [[layout((row, column)) for column in columns] for row in rows]
     down, across = plain[0], plain[1]
+    # Offsets are additive over modes: evaluate each mode once, then add.
     along = [across(column) for column in columns]
     if not isinstance(layout, ComposedLayout):
         return [[base + step for step in along] for base in map(down, rows)]

@@ -82,6 +82,7 @@ class Swizzle(Composable):
 
     def __call__(self, offset: Scalar) -> Scalar:
         bits = _bits_of(offset, self)
+        # CuTe: a positive shift moves bits down, a negative one up.
         read = bits & self.mask
         moved: Scalar = bits ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
         return moved
@@ -114,6 +115,7 @@ class BitMap(Composable):
                 f"BitMap({columns}): each of the {len(columns)} columns is a whole number from 0 to "
                 f"{(1 << min(len(columns), 64)) - 1}, what its bit becomes; add columns for more bits"
             )
+        # Canonical form: a top bit that maps to itself and that no other bit reaches is left out.
         while columns and columns[-1] == 1 << len(columns) - 1 and max(columns[:-1], default=0) < columns[-1]:
             columns = columns[:-1]  # the last bit stays, and nothing else becomes it
         object.__setattr__(self, "columns", columns)
@@ -144,10 +146,10 @@ class BitMap(Composable):
     def inverse(self) -> BitMap:
         """The map that undoes this one. Raises LayoutError where two offsets become one."""
         image = Image(self.columns)
-        found = [image.solve(1 << bit) for bit in range(len(self.columns))]
-        if (lacking := next((bit for bit, made_of in enumerate(found) if made_of is None), None)) is not None:
+        solutions = [image.solve(1 << bit) for bit in range(len(self.columns))]
+        if (lacking := next((bit for bit, made_of in enumerate(solutions) if made_of is None), None)) is not None:
             raise LayoutError(f"{self} has no inverse: nothing becomes {1 << lacking}, so two offsets become one")
-        return BitMap(tuple(made_of for made_of in found if made_of is not None))
+        return BitMap(tuple(made_of for made_of in solutions if made_of is not None))
 
     def __call__(self, offset: Scalar) -> Scalar:
         bits = moved = _bits_of(offset, self)
@@ -189,6 +191,7 @@ def _moves(columns: Columns) -> tuple[tuple[int, int], ...]:
     """(shift, mask) of each diagonal off the identity: the map is x XOR all of `(x & mask) >> shift`."""
     masks: dict[int, int] = {}
     for bit, column in enumerate(columns):
+        # Column j of (map - identity): bit i set means bit j also moves by j - i.
         changed = column ^ 1 << bit
         while changed:
             low = changed & -changed
@@ -204,15 +207,16 @@ def named(columns: Sequence[int]) -> OfBits:
     >>> print(named((1, 2, 5)), named((1, 3, 6)), named((1, 2)))
     S<1,0,2> F2<1,3,6> S<0,0,0>
     """
-    found = BitMap(tuple(columns))
-    moves = _moves(found.columns)
+    bit_map = BitMap(tuple(columns))
+    moves = _moves(bit_map.columns)
     if not moves:
         return Swizzle(0, 0, 0)
+    # A swizzle is one diagonal with contiguous ones and |shift| >= bits.
     (shift, mask), bits = moves[0], moves[0][1].bit_count()
     low = (mask & -mask).bit_length() - 1
     if len(moves) == 1 and mask >> low == (1 << bits) - 1 and abs(shift) >= bits:
         return Swizzle(bits, low - max(0, shift), shift)
-    return found
+    return bit_map
 
 
 def apply(columns: Sequence[int], vector: int) -> int:
@@ -252,11 +256,13 @@ class Image:
     def add(self, column: int) -> int | None:
         """One column more: which of those before XOR to it, as bits; None if none do, and it is new."""
         own = 1 << self.count
+        # `combination` records which columns were XORed, so that solve can name them.
         vector, combination = self._reduced(column, own)
         self.count += 1
         if not vector:
             return combination ^ own
         bit = (vector & -vector).bit_length() - 1
+        # Keep the form reduced: the new pivot bit is cleared from all other vectors.
         for other, (reduced, made_of) in self.pivots.items():
             if reduced >> bit & 1:
                 self.pivots[other] = reduced ^ vector, made_of ^ combination
@@ -280,6 +286,7 @@ class Image:
 
     def greatest(self, start: int) -> int:
         """The greatest value of `start` XOR any combination of the columns."""
+        # Re-reduce by highest bits: greedily setting the highest free bit maximises an XOR (linear basis).
         highest: dict[int, int] = {}
         for vector, _ in self.pivots.values():
             while vector:

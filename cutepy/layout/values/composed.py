@@ -43,8 +43,8 @@ class Chained:
     def __call__(self, offset: Scalar) -> Scalar:
         moved: Any = self.inner(offset)
         outer: Callable[..., Any] = self.outer
-        found: Scalar = outer(self.offset + moved)
-        return found
+        result: Scalar = outer(self.offset + moved)
+        return result
 
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"
@@ -122,10 +122,13 @@ class ComposedLayout(LayoutMethods):
             raise CoordinateError(f"coordinate {shown(coordinate)} of {shown(self)}: {error}") from error
 
     def _at(self, coordinate: Coordinate) -> int:
+        # A coordinate with fewer axes than the outer layout has is continued with zeros.
         outer: Any = self.outer
-        place = moved(self.offset, self.inner(coordinate))
-        found: int = outer((*place, *[0] * (outer.rank - len(place))) if isinstance(place, tuple) else place)
-        return found
+        outer_input = moved(self.offset, self.inner(coordinate))
+        result: int = outer(
+            (*outer_input, *[0] * (outer.rank - len(outer_input))) if isinstance(outer_input, tuple) else outer_input
+        )
+        return result
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
         """The modes where `crd` has `_`; what its numbers move goes into the offset."""
@@ -146,8 +149,8 @@ class ComposedLayout(LayoutMethods):
         if isinstance(self.offset, int) and greatest_number(self) >= 1 << 62:
             raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         outer: Any = self.outer
-        found: NDArray[np.int64] = outer(self.inner.offsets() + self.offset)
-        return found
+        offsets: NDArray[np.int64] = outer(self.inner.offsets() + self.offset)
+        return offsets
 
     def with_inner(self, inner: Layout) -> ComposedLayout:
         """The same outer function after another layout."""
@@ -161,6 +164,7 @@ class ComposedLayout(LayoutMethods):
         """This layout with values for its unknown sizes; see `given.subs`."""
         from ..symbolic.given import subs_offset
 
+        # Symbols are found by name too: subs(M=4) names what the offset holds as Symbol("M").
         symbols = {str(s): s for leaf in leaves(self.offset) for s in getattr(leaf, "free_symbols", ())}
         if not isinstance(values, Mapping | None):
             raise LayoutError(f"subs({shown(self)}, {shown(values)}): values are a dict by symbol or name, or M=4")
@@ -259,17 +263,19 @@ def greatest_number(layout: AnyLayout) -> int:
     """
     if isinstance(layout, Layout):
         return layout.cosize
-    return _reach(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
+    return _argument_bound(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
 
 
-def _reach(function: Function, below: int) -> int:
+def _argument_bound(function: Function, below: int) -> int:
     """The same of a function at arguments below `below`, of either sign; at least that."""
     if isinstance(function, OfBits):
         return 1 << max(below.bit_length(), function.span.bit_length())
     if isinstance(function, Layout):
         steps = sum(abs(value_of(step)) for step in leaves(function.stride))
         return max(below, 1 + below * steps, *leaves(function.shape))
-    return _reach(function.outer, sum(map(abs, leaves(function.offset))) + _reach(function.inner, below))
+    return _argument_bound(
+        function.outer, sum(map(abs, leaves(function.offset))) + _argument_bound(function.inner, below)
+    )
 
 
 def plain_part(layout: AnyLayout) -> Layout:

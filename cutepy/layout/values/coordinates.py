@@ -90,11 +90,13 @@ def as_value(total: Any) -> Any:
 
 
 def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
+    # All terms end at this axis: add them.
     if all(not path for path, _ in terms):
         total = terms[0][1] if terms else 0
         for _, value in terms[1:]:
             total = total + value
         return total
+    # Otherwise split by the next axis and nest; an axis without a term is 0.
     groups: dict[int, list[tuple[tuple[int, ...], int]]] = {}
     for path, value in terms:
         if not path:
@@ -244,11 +246,13 @@ def inner_product(crd: Any, shape: IntTuple, stride: Any) -> Any:
         )
     total: Any = 0
     for entry, extent, step in zip(crd, shape, stride):  # noqa: B905  (lengths were compared)
+        # A leaf with an integer is the common case and needs no call.
         if type(entry) is int and type(extent) is int:
-            part = entry * step
+            term = entry * step
         else:
-            part = inner_product(entry, extent, step)
-        total = part if type(total) is int and total == 0 else total + part
+            term = inner_product(entry, extent, step)
+        # No 0 + x: expressions of a kernel would carry the addition.
+        total = term if type(total) is int and total == 0 else total + term
     return total
 
 
@@ -257,14 +261,15 @@ def flat_index(index: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> A
     total: Any = 0
     last = len(shape) - 1
     for mode, extent in enumerate(shape):
+        # Colexicographic: the remainder by each extent, the last mode takes the whole quotient.
         if mode == last:
-            part = index * stride[mode]
+            term = index * stride[mode]
         elif extent == 1:
             continue
         else:
-            part = index % extent * stride[mode]
+            term = index % extent * stride[mode]
             index = index // extent
-        total = part if type(total) is int and total == 0 else total + part
+        total = term if type(total) is int and total == 0 else total + term
     return total
 
 
@@ -301,6 +306,7 @@ def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> I
         return idx
     result: list[IntTuple] = []
     for entry in shape[:-1]:
+        # Take the digits off from the first mode on; the last mode keeps the rest, unbounded.
         extent = product(entry)
         result.append(idx2crd(idx % extent, entry))
         idx = idx // extent
@@ -341,8 +347,8 @@ def elem_less(crd: IntTuple, limits: IntTuple) -> bool:
     if nested or not all(type(entry) is int or hasattr(entry, "free_symbols") for entry in (crd, limits)):
         raise CoordinateError(f"elem_less({crd}, {limits}): an entry and its limit are whole numbers, nested alike")
     below: Any = crd
-    found: bool = below < limits
-    return found
+    result: bool = below < limits
+    return result
 
 
 def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
@@ -360,6 +366,7 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
     result: list[IntTuple] = []
     carry = 1
     for mode, (entry, extent) in enumerate(zip(crd, shape, strict=True), 1):
+        # Add 1 with carry, mode by mode; nested modes count through their index.
         index = crd2idx(entry, extent) + carry
         if mode < len(shape):
             carry, index = index // product(extent), index % product(extent)
@@ -384,13 +391,13 @@ def slice_(crd: Coordinate, tree: IntTuple, call: str = "slice_") -> IntTuple:
 def _select(crd: tuple[Coordinate, ...], tree: IntTuple, wanted: bool) -> tuple[IntTuple, ...]:
     if not isinstance(tree, tuple) or len(crd) != len(tree):
         raise CoordinateError(f"coordinate {crd} does not nest as {tree}")
-    found: list[IntTuple] = []
-    for entry, part in zip(crd, tree, strict=True):
+    chosen: list[IntTuple] = []
+    for entry, mode in zip(crd, tree, strict=True):
         if isinstance(entry, tuple):
-            found += _select(entry, part, wanted)
+            chosen += _select(entry, mode, wanted)
         elif keeps(entry) is wanted:
-            found.append(part)
-    return tuple(found)
+            chosen.append(mode)
+    return tuple(chosen)
 
 
 def zero_underscores(crd: Coordinate) -> IntTuple:

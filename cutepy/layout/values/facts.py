@@ -36,6 +36,7 @@ class Fact(NamedTuple):
         if not (type(self.left) is int and type(self.right) is int):
             return self._holds_anyway()
         left, right = self.left, self.right
+        # Without values: a fact holds for all positive integers if SymPy's assumptions say so.
         if self.sign == "divides":
             return left != 0 and right % left == 0
         if self.sign in (">=", "<="):
@@ -53,8 +54,8 @@ class Fact(NamedTuple):
         if self.sign in ("==", "!="):
             zero = more == 0 or getattr(more, "is_zero", None)
             return zero if zero is None or self.sign == "==" else not zero
-        known: bool | None = getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None)
-        return known
+        nonnegative: bool | None = getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None)
+        return nonnegative
 
 
 class Origin(NamedTuple):
@@ -99,7 +100,8 @@ def check_symbol(symbol: object) -> None:
 def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
     """What writing a layout states: each size is an integer from 1, each stride an integer. None without symbols."""
     symbolic = False
-    found: list[Fact] = []
+    facts: list[Fact] = []
+    # A size is an integer from 1, a stride any integer; what SymPy cannot see becomes a fact.
     for term, least in [*((extent, 1) for extent in shape), *((step, None) for step in stride)]:
         if isinstance(term, (int, Size)):
             continue
@@ -109,15 +111,16 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
         for symbol in term.free_symbols:
             check_symbol(symbol)
         if not term.is_integer:
-            found.append(_integral(term))
+            facts.append(_integral(term))
         if least is not None and not term.is_positive:
-            found.append(Fact(term, ">=", least))
-    return Facts(tuple(dict.fromkeys(found))) if symbolic else None
+            facts.append(Fact(term, ">=", least))
+    return Facts(tuple(dict.fromkeys(facts))) if symbolic else None
 
 
 def _integral(term: Term) -> Fact:
     import sympy
 
+    # n/d is an integer exactly when d divides n.
     above, below = sympy.fraction(sympy.together(term))
     if not (getattr(above, "is_integer", False) and getattr(below, "is_integer", False)) or below == 1:
         raise LayoutError(f"{term} is no size: a size is a whole number, a positive symbol, or made of them by + - * /")
@@ -132,23 +135,24 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts 
     sizes: list[Term] = []
     values: list[int] = []
 
-    def checked(part: object, along: object, depth: int) -> tuple[IntTuple, IntTuple]:
+    def checked(tree: object, along: object, depth: int) -> tuple[IntTuple, IntTuple]:
         if depth > MAX_DEPTH:
             raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
-        if isinstance(part, tuple):
-            if not isinstance(along, tuple) or len(part) != len(along):
+        if isinstance(tree, tuple):
+            if not isinstance(along, tuple) or len(tree) != len(along):
                 raise LayoutError(
                     f"Layout({_short(shape)}, {_short(stride)}): the stride must nest as the shape; "
-                    f"{_short(along)} stands against {_short(part)}"
+                    f"{_short(along)} stands against {_short(tree)}"
                     + (f"; {_way_out(along)}" if isinstance(along, list) or hasattr(along, "tolist") else "")
                 )
-            pairs = [checked(s, d, depth + 1) for s, d in zip(part, along, strict=True)]
+            # Shape and stride are walked together, so an error can name the pair of leaves that do not fit.
+            pairs = [checked(s, d, depth + 1) for s, d in zip(tree, along, strict=True)]
             return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
         if isinstance(along, tuple):
             raise LayoutError(
-                f"Layout({_short(shape)}, {_short(stride)}): the stride {_short(along)} nests where the shape is {part}"
+                f"Layout({_short(shape)}, {_short(stride)}): the stride {_short(along)} nests where the shape is {tree}"
             )
-        extent = _whole_number(part, "a size", shape)
+        extent = _whole_number(tree, "a size", shape)
         if type(extent) is int and extent < 1:
             raise LayoutError(f"Layout({_short(shape)}): a size is {extent}; sizes are at least 1")
         sizes.append(extent)
@@ -191,6 +195,7 @@ def _whole_number(value: Any, what: str, whole: object) -> int:
     if type(value) is Size or hasattr(value, "free_symbols"):
         number = int(value) if getattr(value, "is_Integer", False) else value
         return number
+    # bool has __index__ too, but True as a size is almost always a mistake.
     truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
     if not truth and hasattr(value, "__index__") and not getattr(value, "shape", ()):
         number = value.__index__()

@@ -67,6 +67,7 @@ def leaves(tree: IntTuple) -> tuple[int, ...]:
     if not isinstance(tree, tuple):
         return (tree,)
     level: tuple[Any, ...] = tree
+    # Flatten one level per pass: fast for the depth of 1 or 2 that layouts have.
     while tuple in map(type, level):  # a level at a time: every call of a layout comes by here
         opened: list[Any] = []
         for entry in level:
@@ -142,6 +143,7 @@ def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
     >>> prefix_product((4, (2, 8)))
     (1, (4, 8))
     """
+    # The list is the running product, shared by the calls for all leaves.
     running = [start]
 
     def step(extent: int) -> int:
@@ -231,10 +233,12 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple | Shaped) -> IntTuple:
 
     Raises LayoutError where the denominator nests in another way, or is below 1.
     """
+    # A tile covers all that stands against it, so only its size counts.
     if isinstance(denominator, Shaped):
         numerator, denominator = product(numerator), product(denominator.shape)
     if isinstance(numerator, tuple):
         if not isinstance(denominator, tuple):
+            # An integer divides mode 0, what is left of it mode 1, and so on.
             quotients: list[IntTuple] = []
             for entry in numerator:
                 quotients.append(ceil_div(entry, denominator))
@@ -327,6 +331,7 @@ def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:
 def _zip_longest(left: IntTuple, right: IntTuple, combine: Callable[[int, int], int], sign: str) -> IntTuple:
     if isinstance(left, tuple) and isinstance(right, tuple):
         width = max(len(left), len(right))
+        # The shorter tuple is continued with zeros.
         padded = [side + (0,) * (width - len(side)) for side in (left, right)]
         return tuple(_zip_longest(a, b, combine, sign) for a, b in zip(*padded, strict=True))
     if isinstance(left, tuple) or isinstance(right, tuple):

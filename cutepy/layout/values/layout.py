@@ -81,6 +81,7 @@ class Layout(LayoutMethods):
         facts: Facts | None = None
         if stride is not None and not isinstance(stride, Order):
             if not is_plain(shape, stride):
+                # The slow path: SymPy sizes, basis strides, NumPy integers, or an error to explain.
                 shape, stride, facts = validated(shape, stride)
         else:
             if not is_plain(shape, shape):
@@ -151,11 +152,13 @@ class Layout(LayoutMethods):
         if has_basis(self.stride):
             raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
         check_listing(self)
+        # One broadcast axis a mode: memory stays at the size of the result.
         modes = list(self)
         total = np.zeros((1,) * len(modes), np.int64)
         for axis, mode in enumerate(modes):
             along = np.zeros(1, np.int64)
             for extent, step in flat_modes(mode):
+                # Leaves of a mode, first leaf fastest: new leaf as outer axis, then flattened.
                 along = (np.arange(extent, dtype=np.int64)[:, None] * step + along).ravel()
             total = total + along.reshape((-1,) + (1,) * (len(modes) - 1 - axis))
         return total
@@ -266,6 +269,7 @@ def check_listing(layout: Layout) -> None:
         )
 
 
+# Slots of a frozen dataclass are set through their descriptors: several times faster than object.__setattr__.
 _new = Layout.__new__
 _set_shape = Layout.__dict__["shape"].__set__
 _set_stride = Layout.__dict__["stride"].__set__
@@ -361,9 +365,9 @@ def make_identity_layout(shape: IntTuple) -> Layout:
     (4,(2,8)):(1@0,(1@0@1,1@1@1)) (3, (1, 5))
     """
 
-    def axes(part: IntTuple, path: tuple[int, ...]) -> IntTuple:
-        if isinstance(part, tuple):
-            return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(part))
+    def axes(tree: IntTuple, path: tuple[int, ...]) -> IntTuple:
+        if isinstance(tree, tuple):
+            return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(tree))
         return as_stride(1, path)
 
     checked, _same, facts = validated(shape, shape)
