@@ -58,6 +58,7 @@ def copy(source: Tensor, target: Tensor) -> None:
         return
     _check_pair("copy", source, target)
     _check_types("copy", source, target)
+    # Both strided: pair their modes and let NumPy copy, without a table of offsets.
     one, other = strided_layout(source), strided_layout(target)
     # no value of the source has to be looked at, unless it may be out of range in another type of integers
     fits = target.dtype.kind not in "iub" or np.can_cast(source.dtype.numpy, target.dtype.numpy)
@@ -88,6 +89,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
     chosen = load_all(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if chosen.size != source.size:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
+    # Read only where both the guard and the predicate hold.
     mask = both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
     values = source.engine.load(places(source), mask)
     store_all(target, _shaped(values, target), chosen.reshape(mode_sizes(target), order="F"))
@@ -135,6 +137,7 @@ def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
     """
     _check_pair("axpby", x, y)
     _check_types("axpby", x, y)
+    # beta == 0 must not read y: it may be uninitialised or NaN (BLAS).
     total = _times(alpha, _shaped(computed(x), y))
     if not (isinstance(beta, (int, float)) and beta == 0):
         total = total + _times(beta, computed(y))
@@ -162,8 +165,9 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     for source in sources:
         _check_pair("transform", source, target)
     # the elements; of an identity tensor each entry of the coordinates
-    known = [coordinate_tables(s) if isinstance(s.engine, CoordinateEngine) else [computed(s)] for s in sources]
-    values = [tuple([_shaped(table, target) for table in tables]) for tables in known]
+    tables_of = [coordinate_tables(s) if isinstance(s.engine, CoordinateEngine) else [computed(s)] for s in sources]
+    values = [tuple([_shaped(table, target) for table in tables]) for tables in tables_of]
+    # Under a trace: call op once per element, with coordinates as tuples.
     if any(entry.dtype == object for entries in values for entry in entries):
         values = [(np.frompyfunc(lambda *crd: crd, len(v), 1)(*v),) if len(v) > 1 else v for v in values]
         op = np.frompyfunc(op, len(values), 1)
@@ -213,6 +217,7 @@ def reduce_tree(tensor: Tensor, init: Scalars | None, op: Callable[[Any, Any], S
     _expect_function("reduce_tree", op)
     values = computed(tensor).ravel(order="F")
     combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
+    # Pairwise: depth log2(n). An odd value is carried to the next level.
     while len(values) > 1:
         half = len(values) // 2
         left = values[2 * half :]
@@ -239,12 +244,14 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     """
     _check_pair("cooperative_copy", source, target)
     index = current_thread(f"cooperative_copy({threads}, ...)", threads, thread)
+    # Runs of up to 4 elements, dealt to threads round robin: thread t copies runs t, t + threads, ...
     run = _common_run(source, target)
     rounds = -(-source.size // (run * threads))
     step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
-    place = np.asarray(index * run + step)
-    exists = below(place, source.size) if rounds * run * threads > source.size else None
-    (read, readable), (written, writable) = (_at(tensor, place, exists) for tensor in (source, target))
+    index_table = np.asarray(index * run + step)
+    # Only the last round can go beyond the end.
+    exists = below(index_table, source.size) if rounds * run * threads > source.size else None
+    (read, readable), (written, writable) = (_at(tensor, index_table, exists) for tensor in (source, target))
     target.engine.store(written, source.engine.load(read, readable), writable)
 
 
@@ -272,11 +279,12 @@ def elem_less(coordinates: Tensor | IntTuple, limits: IntTuple) -> Tensor | bool
     tables, tops = coordinate_tables(coordinates), leaves(limits)
     if len(tables) != len(tops):
         raise TensorError(f"elem_less({coordinates}, {limits}): a coordinate has {len(tables)} entries")
-    found: Any = None
+    below_all: Any = None
+    # AND over the axes of the coordinate.
     for table, top in zip(tables, tops, strict=True):
-        found = both(found, below(table, top))
+        below_all = both(below_all, below(table, top))
     sizes = mode_sizes(coordinates)
-    memory = np.broadcast_to(found, sizes).ravel(order="F")
+    memory = np.broadcast_to(below_all, sizes).ravel(order="F")
     return Tensor(ViewEngine(memory, bool_, name="predicate"), Layout(sizes if coordinates.rank else ()))
 
 
@@ -288,21 +296,23 @@ def _common_run(source: Tensor, target: Tensor) -> int:
             return 1
         shape, stride = coalesced(tensor.layout)
         dense = shape[0] if stride and stride[0] == 1 else 1
+        # A run must divide the contiguous extent, so that it never straddles two of them.
         while run > 1 and (dense % run or source.size % run):
             run //= 2
     return run
 
 
-def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Array | None]:
-    """The offsets of the elements number `place`, and the mask of those that exist."""
+def _at(tensor: Tensor, index: Array, exists: Array | None) -> tuple[Array, Array | None]:
+    """The offsets of the elements number `index`, and the mask of those that exist."""
     layout = coalesce(tensor.layout) if isinstance(tensor.layout, Layout) else tensor.layout
     inside = exists
-    known = place if exists is None or place.dtype == object else np.where(exists, place, 0)
+    # Indices beyond the end are clamped to 0 and masked out.
+    safe_index = index if exists is None or index.dtype == object else np.where(exists, index, 0)
     if tensor.guard is not None:
         for axis in tensor.guard.axes:
-            along = np.asarray(axis.origin + offset_of(axis.layout, known))
+            along = np.asarray(axis.origin + offset_of(axis.layout, safe_index))
             inside = both(inside, below(along, axis.limit))
-    return np.asarray(tensor.offset + offset_of(layout, known)), inside
+    return np.asarray(tensor.offset + offset_of(layout, safe_index)), inside
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
@@ -344,12 +354,12 @@ def copy_matrices(source: Tensor, target: Tensor) -> bool:
     if (from_type is None) == (to_type is None):
         return False
     if to_type is not None:
-        for place, window in _windows(source, target, to_type):
-            target.engine.store(target.offset + place, _load(source.engine, to_type, window))
+        for register, window in _windows(source, target, to_type):
+            target.engine.store(target.offset + register, _load(source.engine, to_type, window))
     elif from_type is not None:
         check_writable(target.engine)
-        for place, window in _windows(target, source, from_type):
-            _store(target.engine, source.engine.load(source.offset + place), from_type, window)
+        for register, window in _windows(target, source, from_type):
+            _store(target.engine, source.engine.load(source.offset + register), from_type, window)
     return True
 
 
@@ -377,6 +387,7 @@ def _windows(memory: Tensor, fragment: Tensor, matrix: MatrixType) -> list[tuple
         )
     if memory.dtype is not matrix.element and not (matrix.element.bits == 8 and memory.dtype.bits == 32):
         raise TensorError(f"{text}: the memory holds {memory.dtype}; a matrix is moved in its own type")
+    # B is stored as (N, K) and multiplied as (K, N): its modes are exchanged.
     outer, inner = (matrix.columns, matrix.rows) if matrix.role == "right" else (matrix.rows, matrix.columns)
     sizes = [mode.size for mode in layout[0]] if isinstance(layout[0].shape, tuple) else [layout[0].size]
     rests = [mode.size for mode in layout][1:], [mode.size for mode in held][1:]
@@ -385,6 +396,7 @@ def _windows(memory: Tensor, fragment: Tensor, matrix: MatrixType) -> list[tuple
             f"{text}: a fragment has one matrix for each (rows, columns) of the first mode; "
             "take both from the partitions of one tiled MMA"
         )
+    # One of the two strides must be 1; the other is the stride between runs.
     steps = [step_of(mode) for mode in layout[0]]
     row_step, column_step = (steps[1], steps[0]) if matrix.role == "right" else (steps[0], steps[1])
     if 1 not in (row_step, column_step) or None in (row_step, column_step):
@@ -398,8 +410,8 @@ def _windows(memory: Tensor, fragment: Tensor, matrix: MatrixType) -> list[tuple
     least = matrix.rows if by_columns else matrix.columns
     if stride < least:
         raise TensorError(f"{text}: a stride of {stride} lets matrices of {least} side by side overlap themselves")
-    found = []
-    for place in np.ndindex(*rests[0]):
-        at = (0, *map(int, place))
-        found.append((held(at), Window(memory.offset + layout(at), stride, by_columns)))
-    return found
+    windows = []
+    for position in np.ndindex(*rests[0]):
+        at = (0, *map(int, position))
+        windows.append((held(at), Window(memory.offset + layout(at), stride, by_columns)))
+    return windows

@@ -41,6 +41,7 @@ def places(tensor: Tensor) -> Any:
     layout = tensor.layout
     if not getattr(tensor.engine, "apart", False):
         return offset_table(tensor)
+    # Keep base and integer table apart: the prover bounds them separately.
     if isinstance(layout, ComposedLayout) and isinstance(layout.outer, OfBits) and not isinstance(layout.offset, int):
         return Moved(tensor.offset, layout.inner.offsets(), layout)
     table = None if isinstance(tensor.offset, int) else layout.offsets()
@@ -87,6 +88,7 @@ def computed(tensor: Tensor) -> Array:
 def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> None:
     """Write `values`, one number or one for every element, where the guard and the mask `where` hold."""
     check_writable(tensor.engine)
+    # Device memory: copy all of it to the host, write there, replace it as a whole.
     if (here := on_host(tensor)) is not tensor:
         store_all(here, values, where)
         remote, copied = tensor.engine, here.engine
@@ -111,6 +113,7 @@ def coordinate_tables(tensor: Tensor) -> list[Array]:
         return [np.asarray(tensor.offset + layout.offsets())]
     tables = []
     for path in _paths(engine.shape, ()):
+        # Entry `path` of the tensor's start coordinate, 0 where the coordinate ends early.
         start = tensor.offset
         for axis in path:
             start = start[axis] if isinstance(start, tuple) and axis < len(start) else 0
@@ -159,8 +162,8 @@ def leaf_view(tensor: Tensor) -> Array | None:
 
 def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     """The NumPy view of these modes of an engine that offers one."""
-    found: Array = engine.strided(offset, shape, stride)  # type: ignore[attr-defined]
-    return found
+    view: Array = engine.strided(offset, shape, stride)  # type: ignore[attr-defined]
+    return view
 
 
 def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
@@ -171,18 +174,20 @@ def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
 
     None where the modes of one do not divide those of another.
     """
+    # Stacks of modes, fastest on top; cut the top modes to their least common piece.
     rest = [list(zip(*coalesced(layout), strict=True))[::-1] for layout in layouts]
-    found: list[tuple[int, ...]] = []
+    modes: list[tuple[int, ...]] = []
     while all(rest):
         heads = [stack.pop() for stack in rest]
         common = min(extent for extent, _ in heads)
         if any(extent % common for extent, _ in heads):
             return None
-        found.append((common, *(step for _, step in heads)))
+        modes.append((common, *(step for _, step in heads)))
         for stack, (extent, step) in zip(rest, heads, strict=True):
+            # What is left of a longer mode continues with its stride times the piece.
             if extent > common:
                 stack.append((extent // common, step * common))
-    return tuple(zip(*found, strict=True)) if found else ((),) * (len(layouts) + 1)
+    return tuple(zip(*modes, strict=True)) if modes else ((),) * (len(layouts) + 1)
 
 
 BLOCK = 128
@@ -193,6 +198,7 @@ def copy_blocks(source: Array, target: Array) -> None:
     """`numpy.copyto(target, source)`, in square blocks where the one runs along another axis than the other."""
     moving = [axis for axis in range(source.ndim) if source.shape[axis] > 1]
     if source.size >= BLOCK**2 and len(moving) > 1:
+        # Fastest axis of the source and of the target: where they differ, one side would miss the cache.
         fast = min(moving, key=lambda axis: abs(source.strides[axis]))
         slow = min(moving, key=lambda axis: abs(target.strides[axis]))
         others = tuple(axis for axis in range(source.ndim) if axis not in (fast, slow))
@@ -223,6 +229,7 @@ def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
         return
     if not np.may_share_memory(source.engine.memory, target.engine.memory):
         return
+    # Same elements in the same order: each is read before it is written.
     same = source.layout == target.layout and source.engine.address == target.engine.address
     if same and type(source.offset) is int and source.offset == target.offset and source.dtype is target.dtype:
         return
@@ -234,6 +241,7 @@ def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
 
 
 def _share_elements(one: Tensor, other: Tensor) -> bool:
+    # NumPy decides exactly for strided views, within a bound on its work.
     left, right = leaf_view(one), leaf_view(other)
     if left is not None and right is not None:
         try:
@@ -243,6 +251,7 @@ def _share_elements(one: Tensor, other: Tensor) -> bool:
     first, second = _bytes_of(one), _bytes_of(other)
     if not (first.size and second.size) or first.max() < second.min() or second.max() < first.min():
         return False
+    # Otherwise mark every byte of the one, look up every byte of the other.
     start = int(min(first.min(), second.min()))
     touched = np.zeros(int(max(first.max(), second.max())) + 1 - start, bool)
     touched[first - start] = True
@@ -256,8 +265,8 @@ def _bytes_of(tensor: Tensor) -> Array:
     table, mask = offset_table(tensor), mask_table(tensor)
     start = table.ravel() if mask is None else table[mask]
     width = engine.memory.itemsize
-    found: Array = (start[:, None] * width + engine.address + np.arange(width)).ravel()
-    return found
+    addresses: Array = (start[:, None] * width + engine.address + np.arange(width)).ravel()
+    return addresses
 
 
 def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
@@ -306,6 +315,7 @@ def named_range(tiler: Any, shape: Any, crd: Any) -> Iterator[tuple[Any, Any, in
     Of a swizzled tiler a slice is left out, and basis strides are: `confined` looks at their offsets.
     """
     if isinstance(tiler, tuple) and isinstance(shape, tuple):
+        # A tuple tiler pairs with the modes; a coordinate pairs with the tiler's entries.
         entries = crd if isinstance(crd, tuple) and len(crd) == len(tiler) else (_,) * len(tiler)
         for mode, extent, entry in zip(tiler, shape, entries, strict=False):
             yield from named_range(mode, extent, entry)
@@ -320,16 +330,16 @@ def named_range(tiler: Any, shape: Any, crd: Any) -> Iterator[tuple[Any, Any, in
         yield low, end - 1, product(shape)
 
 
-def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tensor:
-    """`part`, which `call(*operands)` made of `whole`, if it reaches no element that `whole` does not hold.
+def confined(view: Tensor, whole: Tensor, call: str, *operands: object) -> Tensor:
+    """`view`, which `call(*operands)` made of `whole`, if it reaches no element that `whole` does not hold.
 
     Raises TensorError, with the coordinate and the offset, where it does.
     """
-    same = part.layout is whole.layout and part.offset is whole.offset and part.guard is whole.guard
-    found = None if same or not getattr(whole.engine, "confined", False) else _stray(part, whole)
-    if found is None:
-        return part
-    crd, offset = found
+    same = view.layout is whole.layout and view.offset is whole.offset and view.guard is whole.guard
+    stray = None if same or not getattr(whole.engine, "confined", False) else _stray(view, whole)
+    if stray is None:
+        return view
+    crd, offset = stray
     low, end = (whole.offset + bound for bound in offset_range(whole.layout))
     called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
     raise TensorError(
@@ -338,26 +348,26 @@ def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tenso
     )
 
 
-def _stray(part: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
-    """A coordinate of `part` and its offset, which is none of the offsets of `whole`; None if there is none."""
-    layout = part.layout
-    if part.guard is None and type(layout) is Layout:
+def _stray(view: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
+    """A coordinate of `view` and its offset, which is none of the offsets of `whole`; None if there is none."""
+    layout = view.layout
+    if view.guard is None and type(layout) is Layout:
         low, end = (whole.offset + bound for bound in offset_range(whole.layout))
-        first, last = (part.offset + bound for bound in offset_range(layout))
-        if part.size and (first < low or last > end):
+        first, last = (view.offset + bound for bound in offset_range(layout))
+        if view.size and (first < low or last > end):
             crd = _corner(layout, below=first < low)
-            return crd, part.offset + layout(crd)
+            return crd, view.offset + layout(crd)
         if whole.guard is None and isinstance(whole.layout, Layout) and is_surjective(whole.layout):
             return None
-        part = type(part)(part.engine, filter_zeros(layout), part.offset)
-    table = offset_table(part)
-    exists, held = mask_table(part), mask_table(whole)
+        view = type(view)(view.engine, filter_zeros(layout), view.offset)
+    table = offset_table(view)
+    exists, held = mask_table(view), mask_table(whole)
     stray = ~np.isin(table, offset_table(whole) if held is None else offset_table(whole)[held])
     if exists is not None:
         stray &= exists
     if not stray.any():
         return None
-    at = np.unravel_index(int(np.argmax(stray.ravel(order="F"))), mode_sizes(part), order="F")
+    at = np.unravel_index(int(np.argmax(stray.ravel(order="F"))), mode_sizes(view), order="F")
     return tuple(int(entry) for entry in at), int(table[at])
 
 

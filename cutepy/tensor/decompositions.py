@@ -172,8 +172,8 @@ def greater(k: Language, a: Value, b: Value) -> Value:
 
 
 def _unless_nan(k: Language, name: str, a: Value, b: Value) -> Value:
-    found = k.call(name, a, b)
-    return k.select(is_nan(k, a), b, k.select(is_nan(k, b), a, found)) if a.dtype.kind == "f" else found
+    result = k.call(name, a, b)
+    return k.select(is_nan(k, a), b, k.select(is_nan(k, b), a, result)) if a.dtype.kind == "f" else result
 
 
 def clip(k: Language, x: Value, low: Value, high: Value) -> Value:
@@ -183,6 +183,7 @@ def clip(k: Language, x: Value, low: Value, high: Value) -> Value:
 
 def exp_less_1(k: Language, x: Value) -> Value:
     """exp(x) - 1 cancels near 0: there the series, to a relative error of 2**-24 within 0.3."""
+    # Horner's scheme for x + x^2/2! + ... + x^7/7!, 5040 = 7!.
     series: Value = 1 / 5040
     for n in (720, 120, 24, 6, 2, 1):
         series = series * x + 1 / n
@@ -227,20 +228,22 @@ def cube_root(k: Language, x: Value) -> Value:
     small = size < 2.0**-100
     scaled = k.select(small, size * 2.0**72, size)
     root = k.call("exp2", k.call("log2", scaled) * (1 / 3))
+    # One Newton step for r^3 = x: r - (r - x / r^2) / 3.
     root = root - (root - scaled / (root * root)) * (1 / 3)
-    found = copy_sign(k, k.select(small, root * 2.0**-24, root), x)
-    return k.select((scaled == 0.0) | ~is_finite(k, x), x, found)
+    result = copy_sign(k, k.select(small, root * 2.0**-24, root), x)
+    return k.select((scaled == 0.0) | ~is_finite(k, x), x, result)
 
 
 def hypotenuse(k: Language, a: Value, b: Value) -> Value:
     """sqrt(a**2 + b**2) with the greater taken out, so that no square is beyond f32; infinite where one is."""
     a, b = abs(a), abs(b)
     large, small = k.call("max", a, b), k.call("min", a, b)
+    # hypot = large * sqrt(1 + (small / large)^2): the square is at most 1.
     ratio = small / large
-    found = k.select(large == 0.0, 0.0, large * k.call("sqrt", ratio * ratio + 1.0))
-    found = k.select(is_nan(k, a) | is_nan(k, b), a + b, found)
+    length = k.select(large == 0.0, 0.0, large * k.call("sqrt", ratio * ratio + 1.0))
+    length = k.select(is_nan(k, a) | is_nan(k, b), a + b, length)
     either = is_infinite(k, a) | is_infinite(k, b)
-    return k.select(either, k.select(is_infinite(k, a), a, b), found)
+    return k.select(either, k.select(is_infinite(k, a), a, b), length)
 
 
 def error_function(k: Language, x: Value) -> Value:
@@ -250,13 +253,14 @@ def error_function(k: Language, x: Value) -> Value:
     series: Value = 0.0
     for n in range(12)[::-1]:
         series = series * square + (-1) ** n / (factorial(n) * (2 * n + 1))
+    # Coefficients of 7.1.26, absolute error below 1.5e-7.
     t = 1.0 / (1.0 + 0.3275911 * size)
     tail: Value = 0.0
     for term in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         tail = (tail + term) * t
     far = 1.0 - tail * k.call("exp", -square)
-    found = k.select(size < 1, 1.1283791670955126 * size * series, k.select(size < 6, far, 1.0))
-    return k.select(is_nan(k, x), x, copy_sign(k, found, x))
+    value = k.select(size < 1, 1.1283791670955126 * size * series, k.select(size < 6, far, 1.0))
+    return k.select(is_nan(k, x), x, copy_sign(k, value, x))
 
 
 def step(k: Language, x: Value, middle: Value) -> Value:
@@ -266,6 +270,7 @@ def step(k: Language, x: Value, middle: Value) -> Value:
 
 def _division_remainder(k: Language, a: Value, quotient: Value, b: Value) -> Value:
     """a - quotient * b without fma, which a device may round twice: products of halves are exact (Dekker)."""
+    # Split into 12-bit halves: products of halves need at most 24 bits, so they are exact.
     first, high = (k.bits(k.bits(x, u32) & _UPPER_HALF, f32) for x in (quotient, b))
     second, low = quotient - first, b - high
     return (((a - first * high) - first * low) - second * high) - second * low
@@ -279,6 +284,7 @@ def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     """
     quotient = k.call("floor", a / b)
     rest = k.select(b == 0.0, not_a_number(k, a), _division_remainder(k, a, quotient, b))
+    # The rest must have the sign of b and be smaller than it; otherwise the quotient is off by one.
     below, above = (rest < 0) == (b > 0), (abs(rest) >= abs(b)) & (abs(a) >= abs(b))
     low = below & ~(rest == 0.0)
     quotient, rest = (
@@ -309,20 +315,21 @@ def floor_remainder(k: Language, a: Value, b: Value) -> Value:
 def angle(k: Language, a: Value, b: Value) -> Value:
     """WGSL leaves the angle of the origin open, and that of NaN; every angle has the sign of `a`, of 0 too."""
     origin = k.select(sign_bit(k, b), pi, 0.0)
-    found = copy_sign(k, k.select(abs(a) + abs(b) == 0.0, origin, k.call("atan2", a, b)), a)
-    return k.select(is_nan(k, a) | is_nan(k, b), not_a_number(k, a), found)
+    result = copy_sign(k, k.select(abs(a) + abs(b) == 0.0, origin, k.call("atan2", a, b)), a)
+    return k.select(is_nan(k, a) | is_nan(k, b), not_a_number(k, a), result)
 
 
 def power(k: Language, base: Value, exponent: Value) -> Value:
     """WGSL's pow is for positive bases: the sign follows a whole exponent, and there is none for others."""
     if base.dtype.kind in "iu":
         return _whole_power(k, base, exponent)
-    known = getattr(exponent, "value", None)
-    if isinstance(known, int | float) and known in range(1, 17):
-        return base ** int(known)
+    constant = getattr(exponent, "value", None)
+    if isinstance(constant, int | float) and constant in range(1, 17):
+        return base ** int(constant)
     zero = abs(base) == 0.0
     size = k.select(zero & (exponent < 0), 1.0 / abs(base), k.call("pow", abs(base), exponent))
     whole = k.call("floor", exponent) == exponent
+    # An exponent is odd if it is whole and its half is not.
     half = exponent * 0.5
     odd = whole & ~(k.call("floor", half) == half)
     whole = whole | is_infinite(k, base)
@@ -337,13 +344,14 @@ def power(k: Language, base: Value, exponent: Value) -> Value:
 
 def _whole_power(k: Language, base: Value, exponent: Value) -> Value:
     """By squares, over the bits of the exponent; 0 where that is negative."""
-    signed, known = exponent.dtype.kind == "i", getattr(exponent, "value", None)
-    most = known if isinstance(known, int) else (1 << exponent.dtype.bits - signed) - 1
-    found, bits = base * 0 + 1, k.cast(exponent, u32)
-    for place in range(max(0, most).bit_length()):
-        found = k.select((bits >> place) & 1 != 0, found * base, found)
+    signed, constant = exponent.dtype.kind == "i", getattr(exponent, "value", None)
+    most = constant if isinstance(constant, int) else (1 << exponent.dtype.bits - signed) - 1
+    result, bits = base * 0 + 1, k.cast(exponent, u32)
+    # Square and multiply.
+    for bit in range(max(0, most).bit_length()):
+        result = k.select((bits >> bit) & 1 != 0, result * base, result)
         base = base * base
-    return k.select(exponent < 0, 0, found) if signed else found
+    return k.select(exponent < 0, 0, result) if signed else result
 
 
 def high_product(k: Language, a: Value, b: Value) -> Value:

@@ -94,6 +94,7 @@ def as_dtype(spec: object) -> DType:
     """
     if isinstance(spec, DType):
         return spec
+    # Python's number types mean what NumPy makes of them on 64-bit systems.
     spec = {float: "f64", int: "i64", complex: "c128"}.get(spec, spec) if isinstance(spec, type) else spec
     name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", str(spec))
     try:
@@ -115,6 +116,7 @@ def gpu_dtype(spec: object) -> DType:
         return found
     there = _listed(dtype for dtype in DTYPES.values() if dtype.on_gpu)
     pairs = ".view(np.float32) of complex64, pairs of numbers; gpu.array and kernels take complex64 itself"
+    # The conversion that the message names, by NumPy's kind.
     way = {"i": ".astype(np.int32)", "u": ".astype(np.uint32)", "c": pairs}
     raise TensorError(
         f"dtype {found} ({found.numpy}): no such element type on a GPU; there are {there}; "
@@ -178,8 +180,10 @@ def matrix_type(element: DType, role: Role, shape: tuple[int, int, int], threads
     left f16 16x4 of 16x8x4 4
     """
     m, n, k = shape
+    # Shape of the operand as it is multiplied: A (m, k), B (k, n), C (m, n).
     rows, columns = {"left": (m, k), "right": (k, n), "result": (m, n)}[role]
     return MatrixType(
+        # The name is the identity of the type: equal names, equal types.
         name=f"{role} {element} {rows}x{columns} of {m}x{n}x{k}",
         numpy=element.numpy,
         bits=max(8, element.bits * rows * columns // threads),
@@ -202,9 +206,10 @@ class Window(NamedTuple):
 
     def table(self, matrix: MatrixType) -> Array:
         """The offset of each element from that of the first, as (rows, columns)."""
+        # Offsets by broadcasting a column of row numbers against a row of column numbers.
         row, column = np.arange(matrix.rows)[:, None], np.arange(matrix.columns)
-        found: Array = row + column * self.stride if self.by_columns else row * self.stride + column
-        return found
+        offsets: Array = row + column * self.stride if self.by_columns else row * self.stride + column
+        return offsets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,17 +226,17 @@ class MatrixArray:
         """The matrices at `offsets`, each an array."""
         if not isinstance(offsets, np.ndarray):
             return self.memory[offsets]
-        found: Array = np.empty(offsets.shape, object)
-        for place, at in np.ndenumerate(offsets):
-            found[place] = self.memory[at]
-        return found
+        matrices: Array = np.empty(offsets.shape, object)
+        for position, at in np.ndenumerate(offsets):
+            matrices[position] = self.memory[at]
+        return matrices
 
     def store(self, offsets: Any, values: Any, where: Any = None) -> None:
         """Write matrices, or numbers for all elements of one, at `offsets`."""
         given = np.asarray(values, object) if not isinstance(values, np.ndarray) else values
         places = np.asarray(offsets)
-        for place in np.ndindex(places.shape):
-            self.memory[places[place]] = given[place] if given.shape == places.shape else given
+        for position in np.ndindex(places.shape):
+            self.memory[places[position]] = given[position] if given.shape == places.shape else given
 
     def fma(self, a: Array, b: Array, c: Array) -> Array:
         """`a @ b + c`, in the element type of the result."""
@@ -245,6 +250,7 @@ def multiply_accumulate(a: Array, b: Array, c: Array) -> Array:
     >>> multiply_accumulate(one, one, np.float32([[1, 2], [3, 4]])).tolist()
     [[3.0, 4.0], [5.0, 6.0]]
     """
+    # Products of f16 are summed in f32 and rounded once; integers wrap in the type of C.
     wide = np.promote_types(c.dtype, np.float32) if c.dtype.kind == "f" else c.dtype
-    found: Array = (np.matmul(a.astype(wide), b.astype(wide)) + c).astype(c.dtype)
-    return found
+    result: Array = (np.matmul(a.astype(wide), b.astype(wide)) + c).astype(c.dtype)
+    return result

@@ -111,6 +111,7 @@ class ViewEngine:
         """The elements at `offsets`; 0 where the mask is false. TensorError for an offset outside the memory."""
         if where is None:
             return self.memory[self._index(offsets)]
+        # Masked lanes are not accessed: their offsets may lie outside the memory.
         table = np.asarray(offsets)
         mask = np.broadcast_to(where, table.shape)
         values = np.zeros(table.shape, self.memory.dtype)
@@ -124,6 +125,7 @@ class ViewEngine:
         memory; nothing is written then.
         """
         check_writable(self)
+        # Check values and offsets before the first write, so that a refused store changes nothing.
         fitting = fit_values(values, self.dtype)
         table = np.asarray(offsets)
         if where is not None:
@@ -135,6 +137,7 @@ class ViewEngine:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
         if 0 in shape:
             return np.empty(shape, self.memory.dtype)
+        # Least and greatest offset of the view: negative strides lower the one, positive ones raise the other.
         low = high = offset
         for extent, step in zip(shape, stride, strict=True):
             if step > 0:
@@ -150,6 +153,7 @@ class ViewEngine:
 
     def _index(self, offsets: Scalars) -> Any:
         """Where in `memory` the offsets are: a negative place would count from the end, and views check none."""
+        # NumPy counts negative indices from the end, so the range is checked here.
         index: Any = offsets + self.origin if self.origin else offsets
         if type(index) is int:
             low = high = index
@@ -197,6 +201,7 @@ class CountingEngine(Unstored):
     def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The offsets themselves, counted from `start`."""
         values: Any = offsets + self.start if self.start else offsets
+        # Expressions of a kernel (dtype object) keep their own type.
         if isinstance(values, (int, np.integer)) or (isinstance(values, np.ndarray) and values.dtype.kind != "O"):
             values = np.asarray(values).astype(self.dtype.numpy)[()]
         return values if where is None else np.where(where, values, 0)
@@ -265,8 +270,8 @@ ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("
 
 def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
     """The offset of a coordinate: a number, or what its arrays and expressions give."""
-    found: object = layout(crd)  # type: ignore[arg-type]
-    return found
+    offset: object = layout(crd)  # type: ignore[arg-type]
+    return offset
 
 
 CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", default=None)
@@ -278,16 +283,17 @@ def current_thread(call: str, count: int | None, thread: Scalars | None = None) 
 
     Raises TensorError where neither is there, and for a number that is none of 0 to `count - 1`.
     """
-    found = CURRENT_THREAD.get() if thread is None else thread
-    if found is None:
+    # An explicit thread wins over the kernel's own.
+    index = CURRENT_THREAD.get() if thread is None else thread
+    if index is None:
         raise TensorError(f"{call}: a partition needs a thread: pass thread=, or make it inside a kernel")
-    if isinstance(found, (bool, np.bool_, float, np.floating, str, tuple)):
-        raise TensorError(f"{call}: thread {found!r} is no whole number")
-    if isinstance(found, (int, np.integer)):
-        if count is not None and not 0 <= found < count:
-            raise TensorError(f"{call}: thread {found} of 0 to {count - 1}")
-        return int(found)
-    return found
+    if isinstance(index, (bool, np.bool_, float, np.floating, str, tuple)):
+        raise TensorError(f"{call}: thread {index!r} is no whole number")
+    if isinstance(index, (int, np.integer)):
+        if count is not None and not 0 <= index < count:
+            raise TensorError(f"{call}: thread {index} of 0 to {count - 1}")
+        return int(index)
+    return index
 
 
 def fit_values(values: Scalars, dtype: DType) -> Array:
@@ -302,6 +308,7 @@ def fit_values(values: Scalars, dtype: DType) -> Array:
     array = np.asarray(values)
     if array.dtype.name == dtype.numpy:
         return array
+    # Kinds only widen: bool < integer < float < complex; between integers the values decide.
     kind, wanted = array.dtype.kind, dtype.kind
     if kind in "iu" and wanted in "iub":
         least, most = (0, 1) if wanted == "b" else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
@@ -313,6 +320,7 @@ def fit_values(values: Scalars, dtype: DType) -> Array:
         raise TensorError(
             f"store of {_sample(array)} ({array.dtype}) as {dtype}: {dtype} cannot hold it; convert the values first"
         )
+    # f64 to f32 may give infinity, as NumPy's own assignment does.
     with np.errstate(over="ignore"):
         return array.astype(dtype.numpy)
 

@@ -49,6 +49,7 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
     for source in (A, B):
         check_overlap("gemm", source, C)
     check_writable(C.engine)
+    # All five forms are one: C[v, m, n] += sum_k A[v, m, k] * B[v, n, k], missing modes of size 1.
     v, m, n, k = (sizes[name] for name in "vmnk")
     on_host = (strided_modes(operand) is not None for operand in (A, B, C))
     if v == 1 and len(mode_sizes(C)) == 2 and all(on_host):  # by views; a temporary of the size of C is all it takes
@@ -64,6 +65,7 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
     if any(values.dtype == object for values in (a, b, c)):
         total = _by_element(a, b, c, getattr(C.engine, "fma", None) or (lambda a, b, c: a * b + c))
     else:
+        # Batched matmul over V; a pure element-wise product needs no matmul.
         total = c + (a * b if m == n == k == 1 else np.matmul(a, b.swapaxes(1, 2)))
     store_all(C, total.reshape(mode_sizes(C), order="F"))
 
@@ -74,14 +76,15 @@ def _sizes(A: Tensor, B: Tensor, C: Tensor) -> dict[str, int]:
     form = FORMS.get((len(tables[0]), len(tables[1]), len(tables[2])))
     if form is None:
         ranks = ", ".join(str(len(table)) for table in tables)
-        known = "; ".join(",".join(f"({','.join(modes.upper())})" for modes in names) for names in FORMS.values())
+        forms = "; ".join(",".join(f"({','.join(modes.upper())})" for modes in names) for names in FORMS.values())
         raise TensorError(
-            f"gemm({A}, {B}, {C}): no form has the ranks {ranks}; there are {known}; group modes to reach one"
+            f"gemm({A}, {B}, {C}): no form has the ranks {ranks}; there are {forms}; group modes to reach one"
         )
     sizes = {"v": 1, "m": 1, "n": 1, "k": 1}
     seen: dict[str, str] = {}
     for operand, modes, table in zip("ABC", form, tables, strict=True):
         for mode, extent in zip(modes, table, strict=True):
+            # The first operand that has a mode fixes its size.
             if seen.setdefault(mode, operand) != operand and sizes[mode] != extent:
                 raise TensorError(
                     f"gemm({A}, {B}, {C}): mode {mode.upper()} has size {sizes[mode]} in {seen[mode]} and {extent} in "
@@ -112,6 +115,7 @@ def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars,
     """The same sums as chains of fused multiply-adds, k innermost, neighbouring m side by side."""
     total: Array = np.empty(c.shape, object)
     v_size, m_size, k_size = a.shape
+    # k innermost: one chain of fused multiply-adds per element of C.
     for v in range(v_size):
         for n in range(b.shape[1]):
             for m in range(m_size):

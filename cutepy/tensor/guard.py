@@ -49,8 +49,8 @@ class GuardAxis:
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""
-        place = np.asarray(self.origin + self.layout.offsets())
-        return below(place, self.limit)
+        coordinate = np.asarray(self.origin + self.layout.offsets())
+        return below(coordinate, self.limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +69,7 @@ class Guard:
         """The guard of the slice at `crd`."""
         sliced = []
         for axis in self.axes:
+            # The fixed part of the coordinate moves the origin; axes that can no longer fail are dropped.
             kept, moved = slice_and_offset(crd, axis.layout)
             cut = GuardAxis(kept, axis.origin + moved, axis.limit)
             if not cut.always:
@@ -77,30 +78,30 @@ class Guard:
 
     def inside(self, crd: Place) -> Any:
         """Whether the element at `crd` exists."""
-        found: Any = True
+        exists: Any = True
         for axis in self.axes:
-            found = both(found, axis.inside(crd))
-        return found
+            exists = both(exists, axis.inside(crd))
+        return exists
 
     def table(self) -> Array | None:
         """`inside` for every coordinate; None where every one is known to exist."""
-        found: Array | None = None
+        exists: Array | None = None
         for axis in self.axes:
-            found = both(found, axis.table())
-        known = found is None or (isinstance(found, np.ndarray) and found.dtype == bool and bool(found.all()))
-        return None if known else found
+            exists = both(exists, axis.table())
+        all_exist = exists is None or (isinstance(exists, np.ndarray) and exists.dtype == bool and bool(exists.all()))
+        return None if all_exist else exists
 
 
-def below(place: Array, limit: Any) -> Array:
+def below(values: Array, limit: Any) -> Array:
     """`place < limit`, entry by entry, also for expressions.
 
     >>> below(np.arange(3), 2)
     array([ True,  True, False])
     """
-    if place.dtype != object and isinstance(limit, int):
-        exists: Array = place < limit
+    if values.dtype != object and isinstance(limit, int):
+        exists: Array = values < limit
     else:
-        exists = np.less(place.astype(object), limit, dtype=object)
+        exists = np.less(values.astype(object), limit, dtype=object)
     return exists
 
 
@@ -142,6 +143,7 @@ def rounded(
     growth = dict(_growth(layout, tiler, ()))
     if not growth:
         return layout, guard
+    # Existing axes grow with the layout; each grown mode gets an axis of its own with its old size as limit.
     grown = _grow_all(layout, growth)
     axes = [GuardAxis(_grow_all(axis.layout, growth), axis.origin, axis.limit) for axis in guard.axes] if guard else []
     if not exists_beyond:
@@ -172,6 +174,7 @@ def _at(layout: Layout, path: tuple[int, ...], size: int) -> Layout:
         modes = list(layout)
         modes[path[0]] = _at(modes[path[0]], path[1:], size)
         return joined(modes)
+    # Grow the last leaf: the mode continues with its own stride.
     *first, last = leaves(layout.shape)
     return _make(fold_profile(iter((*first, size * last // layout.size)), layout.shape), layout.stride)
 
@@ -180,6 +183,7 @@ def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:
     """The index within the mode at `path`, as a layout over the whole domain."""
     if not path:
         return _make(layout.shape, prefix_product(layout.shape))
+    # Index along one mode: its compact strides there, stride 0 on all other modes.
     modes = [
         _place_along(mode, path[1:]) if number == path[0] else _make(mode.shape, map_leaves(lambda leaf: 0, mode.shape))
         for number, mode in enumerate(layout)

@@ -60,6 +60,7 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     """
     if isinstance(data, ViewEngine):
         return ViewEngine(data.memory, data.dtype, data.origin, space, name or data.name, data.home)
+    # Normalise: element type, native byte order, strides in whole elements.
     array = _as_array(data)
     if dtype is not None and array.dtype.name != as_dtype(dtype).numpy:
         if array.dtype.itemsize != 1 or not array.flags.c_contiguous:
@@ -78,6 +79,7 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     extents = [int(s) for s in array.shape]
     steps = [step // width if extent > 1 else 0 for extent, step in zip(extents, array.strides, strict=True)]
     home = _make(tuple(extents), tuple(steps))
+    # Negative strides: memory begins at the lowest element, and offset 0 is `-low` into it.
     low, high = offset_bounds(home)
     corner = array[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)] if steps else array
     length = high - low + 1 if array.size else 0
@@ -161,6 +163,7 @@ def make_tensor(
     Raises TensorError where the layout reaches an offset that `source` does not hold, a size is unknown in an owning
     tensor, or the elements are no numbers. Source: CuTe, `tensor_impl.hpp`.
     """
+    # By kind of source: an element type owns memory, a tuple is a coordinate, a tensor is viewed again, else data.
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
     if isinstance(source, tuple):
@@ -244,6 +247,7 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     layout = plain_part(tensor.layout)
     if layout.rank > 1:
         ordered = make_layout_like(layout)
+        # CuTe's rule: mode 0 first and compact, the others in the order of their strides.
         first = len(leaves(layout[0].shape))
         steps = leaves(ordered.stride)
         order = list(range(first)) + [first + abs(step) for step in steps[first:]]
@@ -296,6 +300,7 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     wanted = PACKED.get(str(dtype)) or as_dtype(dtype)
     old, new = tensor.dtype.bits, wanted.bits
     engine, call = tensor.engine, f"recast({tensor}, {wanted})"
+    # Recast from the underlying words, so that recasts do not nest.
     held = engine.words if isinstance(engine, PackedEngine) else engine
     by_words = hasattr(held, "buffer") and held.dtype.bits == 32  # in a kernel, or of a device
     packed = held is not engine or new < 8 or by_words
@@ -311,9 +316,11 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     if packed:
         return _packed(call, tensor, held, layout, wanted)
     assert isinstance(held, ViewEngine)
+    # In bits: the view must begin at a whole new element.
     first = (tensor.offset + held.origin) * old
     if first % new:
         raise TensorError(f"{call}: it begins {_width(first % new)} into an element of {_width(new)}")
+    # Trailing bits that fill no whole new element are left out.
     whole = len(held.memory) * old // new * new // old
     memory = held.memory[:whole].view(wanted.numpy)
     view = ViewEngine(memory, wanted, held.origin * old // new, held.space, held.name)
@@ -326,6 +333,7 @@ def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DT
     if new > whole or whole % new or wanted.kind == "b":
         raise TensorError(f"{call}: it is in words of {_width(whole)}, which hold no whole number of {wanted}")
     offset = tensor.offset
+    # Wider elements: the offset must be a whole number of them.
     if new > old:
         if not isinstance(offset, int) or offset * old % new:
             raise TensorError(f"{call}: it may begin inside an element of {_width(new)}; recast what it is a part of")
@@ -348,6 +356,7 @@ def in_words(tensor: Tensor, *, copies: bool = False) -> tuple[Tensor, ViewEngin
     small = (engine.dtype.kind in "iu" and engine.dtype.bits < 32) or engine.dtype is c64
     if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
         return None
+    # Elements in one element of the memory.
     per = memory.dtype.bits // engine.dtype.bits
     if copies:
         whole = np.zeros(-(-memory.memory.nbytes // 4) * 4 // memory.memory.itemsize, memory.memory.dtype)

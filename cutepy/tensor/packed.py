@@ -69,6 +69,7 @@ class PackedEngine:
         thread may write the rest.
         """
         check_writable(self)
+        # A kernel writes whole words only: two threads that share a word would race.
         in_kernel = getattr(self.words, "store_packed", None)
         if in_kernel is not None:
             in_kernel(self.split(offsets), self.dtype, values, where)
@@ -76,12 +77,14 @@ class PackedEngine:
         places, inside = self.split(np.asarray(offsets))
         fitting = np.broadcast_to(self._fitting(values), places.shape)
         chosen = np.broadcast_to(True if where is None else where, places.shape)
+        # On the host: read-modify-write of the word, one field position at a time, so no word is written twice at
+        # once.
         mask = (1 << self.dtype.bits) - 1
-        for part in range(self.per):
-            here = chosen & (inside == part)
+        for field in range(self.per):
+            here = chosen & (inside == field)
             if here.any():
                 held = _bits(self.words.load(places[here]))
-                new = (held & ~(mask << part * self.dtype.bits)) | (fitting[here] & mask) << part * self.dtype.bits
+                new = (held & ~(mask << field * self.dtype.bits)) | (fitting[here] & mask) << field * self.dtype.bits
                 self.words.store(places[here], new.astype(f"u{self.words.dtype.bytes}").view(self.words.dtype.numpy))
 
     def _fitting(self, values: Scalars) -> Array:
@@ -89,6 +92,7 @@ class PackedEngine:
             return _bits(np.asarray(values, self.dtype.numpy))
         array = np.asarray(values)
         bits, signed = self.dtype.bits, self.dtype.kind == "i"
+        # Two's complement range of b bits.
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         if array.dtype.kind not in "iu" or (array.size and not low <= int(array.min()) <= int(array.max()) <= high):
             raise TensorError(f"store in {self.name or 'a packed tensor'}: {self.dtype} holds {low} to {high}")
@@ -115,6 +119,7 @@ class PairEngine(PackedEngine):
 
     def split(self, offsets: Any) -> tuple[Any, Any]:
         """The words of each element, along a last axis."""
+        # Real part at 2 i, imaginary part at 2 i + 1, along a new last axis.
         first = np.asarray(offsets)
         places = np.empty((*first.shape, 2), first.dtype)
         places[..., 0], places[..., 1] = first * 2, first * 2 + 1
@@ -143,8 +148,10 @@ def _bits(words: Any) -> Array:
 
 def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
     """Numbers out of words of the host."""
+    # Shift the field down and mask it.
     field = (_bits(words) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
     if dtype.kind == "f":
         return field.astype(f"u{dtype.bytes}").view(dtype.numpy)[()]
+    # Sign extension of b bits: (x ^ 2^(b-1)) - 2^(b-1).
     half = 1 << dtype.bits - 1 if dtype.kind == "i" else 0
     return ((field ^ half) - half).astype(dtype.numpy)[()]

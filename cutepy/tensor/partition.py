@@ -40,9 +40,10 @@ def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     """
     expect_tensors("inner_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
+    # zipped_divide gives ((tile), (rest)): keep the tile, choose among the rests.
     tile, rest = as_tuple(tiled.shape)
-    part: Tensor = tiled[(_all_of(tile), _continued(coord, rest))]
-    return part
+    view: Tensor = tiled[(_all_of(tile), _continued(coord, rest))]
+    return view
 
 
 def outer_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
@@ -57,8 +58,8 @@ def outer_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     expect_tensors("outer_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
-    part: Tensor = tiled[(_continued(coord, tile), _all_of(rest))]
-    return part
+    view: Tensor = tiled[(_continued(coord, tile), _all_of(rest))]
+    return view
 
 
 def local_tile(tensor: Tensor, tiler: Any, coord: Any, proj: Coordinate = None) -> Tensor:
@@ -90,6 +91,7 @@ def local_partition(
     """
     layout = threads if isinstance(threads, Layout) else Layout(threads)
     expect_tensors("local_partition", tensor)
+    # Threads are numbered without gaps exactly when the right inverse covers them all.
     count = right_inverse(layout).size
     if count != filter(layout).size:
         raise TensorError(
@@ -141,8 +143,9 @@ def _projected(call: str, proj: Coordinate, *trees: Any) -> list[Any]:
 
 def thread_coordinate(threads: Layout, index: Any) -> tuple[Scalars, ...]:
     """The place of thread `index` in the layout of threads, one number a mode."""
-    found = idx2crd(index, threads.shape, threads.stride)
-    return tuple(crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(threads.shape), strict=True))
+    # Flatten each mode's nested coordinate to one index a mode.
+    crd = idx2crd(index, threads.shape, threads.stride)
+    return tuple(crd2idx(c, s) for c, s in zip(as_tuple(crd), as_tuple(threads.shape), strict=True))
 
 
 def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], Layout]:
@@ -156,12 +159,13 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], La
 
     Raises TensorError where the layouts leave gaps. Source: CuTe DSL, `make_layout_tv`.
     """
-    for part in (threads, values):
-        if right_inverse(part).size != part.size:
+    for layout in (threads, values):
+        if right_inverse(layout).size != layout.size:
             raise TensorError(
-                f"make_layout_tv({threads}, {values}): {part} does not number its {part.size} places without gaps; "
-                f"{Layout(part.shape)} does"
+                f"make_layout_tv({threads}, {values}): {layout} does not number its {layout.size} places without gaps; "
+                f"{Layout(layout.shape)} does"
             )
+    # raked: neighbouring elements of the tile are values of one thread; its inverse maps (thread, value) to the tile.
     arranged = raked_product(threads, values)
     covered = right_inverse(arranged)
     layout_tv = composition(covered, make_layout((threads.size, values.size)))

@@ -104,6 +104,7 @@ class Tensor(Shaped, NotebookRepr):
     def __getitem__(self, crd: object) -> Any: ...
     def __getitem__(self, crd: Any) -> Any:
         layout = self.layout
+        # Fast path: integers inside the shape, a plain layout, no guard.
         if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
             offset = inner_product(crd, layout.shape, layout.stride)
             if type(offset) is int:
@@ -112,8 +113,8 @@ class Tensor(Shaped, NotebookRepr):
             return self._slice(crd)
         else:
             _check(crd, layout.shape, self)
-        place = moved(self.offset, layout(crd))
-        return self.engine_at(crd).load(place, self._inside(crd))
+        offset_there = moved(self.offset, layout(crd))
+        return self.engine_at(crd).load(offset_there, self._inside(crd))
 
     def __setitem__(self, crd: Place, value: Scalars) -> None:
         if has_underscore(crd):
@@ -127,8 +128,8 @@ class Tensor(Shaped, NotebookRepr):
         """The engine of what is taken at `crd`: in a kernel it carries the entries that are not known yet along, as
         claims to be inside the shape."""
         within = getattr(self.engine, "within", None)
-        found: Engine = self.engine if within is None else within(_claims(crd, self.layout.shape))
-        return found
+        engine: Engine = self.engine if within is None else within(_claims(crd, self.layout.shape))
+        return engine
 
     def _inside(self, crd: Place) -> Any:
         """The mask of one access; TensorIndexError where numbers tell that it is outside."""
@@ -144,6 +145,7 @@ class Tensor(Shaped, NotebookRepr):
         by: Any = 0
         extents: list[IntTuple] = []
         steps: list[IntTuple] = []
+        # Fast path for plain layouts; everything else goes through slice_and_offset.
         numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
         if isinstance(layout, Layout) and numbers is not None:
             kept: Layout | ComposedLayout = _make(tuple(extents), tuple(steps))
@@ -156,6 +158,7 @@ class Tensor(Shaped, NotebookRepr):
             else:
                 kept = layout.sliced(crd)
         base, by = self.offset, as_value(by)
+        # No 0 + by: an expression of a kernel would carry the addition.
         offset = by if type(base) is int and not base else moved(base, by)
         guard = None if self.guard is None else self.guard.slice(crd)
         return Tensor(self.engine_at(crd), kept, offset, guard)
@@ -178,16 +181,17 @@ class Tensor(Shaped, NotebookRepr):
 
         Raises TensorError for what is no view of the tensor's own elements.
         """
+        # Views repeat: a kernel's tiles have the same layouts in every call, so they are cached by their key.
         key = self._view_key(function, arguments)
         if key is not None and (kept := _VIEWS.get(key)) is not None:
             layout, guard = kept
             return Tensor(self.engine, layout, self.offset, guard)
-        part = self._checked_view(function, *arguments)
+        view = self._checked_view(function, *arguments)
         if key is not None:
             if len(_VIEWS) >= VIEWS_KEPT:
                 _VIEWS.clear()
-            _VIEWS[key] = part.layout, part.guard
-        return part
+            _VIEWS[key] = view.layout, view.guard
+        return view
 
     def _view_key(self, function: Callable[..., Layout], arguments: tuple[object, ...]) -> Hashable:
         """What the layout and the guard of a view follow from; None where a value of a kernel or a fact has a say.
@@ -205,19 +209,21 @@ class Tensor(Shaped, NotebookRepr):
 
     def _checked_view(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """The view, made anew. Raises TensorError for what is no view of the tensor's own elements."""
-        part = self._lifted(function, *arguments)
+        view = self._lifted(function, *arguments)
         if _acts(function) != "extended":
-            return part
+            return view
+        # A composition may reach beyond the elements; one that names coordinates of the shape cannot.
         composed = function is composition
         if composed and names_only(arguments[0], self.layout.shape):
-            return part
-        confined(part, self, function.__name__, self, *arguments)
+            return view
+        confined(view, self, function.__name__, self, *arguments)
         if composed:
             _outside(self, arguments[0], _, "composition", self, arguments[0])
-        return part
+        return view
 
     def _lifted(self, function: Callable[..., Layout], *arguments: Any) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
+        # The operation's record says what becomes of the elements.
         acts = _acts(function)
         if acts == "mode":
             return self.mode(*arguments)
@@ -231,6 +237,8 @@ class Tensor(Shaped, NotebookRepr):
         result = function(layout, *arguments)
         if guard is not None:
             like = plain_part(result)
+            # A refolding changes the domain of the guard's axes; any other operation applies to them as to the
+            # layout.
             refold = acts == "refolded"
             guard = guard.map(
                 lambda axis: composition(axis, Layout(like.shape)) if refold else function(axis, *arguments), like
@@ -243,6 +251,7 @@ class Tensor(Shaped, NotebookRepr):
         With `copy=None` it is a view wherever NumPy's strides can say the layout (`numpy_is_view` tells), else a copy;
         elements outside a guard are 0 in it. `copy=False` raises TensorError instead of copying.
         """
+        # A view where each mode is one NumPy axis; otherwise a gather.
         modes = strided_modes(self) if copy is not True else None
         if modes is not None:
             return strided_view(self.engine, self.offset, *modes)
@@ -318,15 +327,15 @@ def _acts(function: Callable[..., Layout]) -> Elements:
 
 def composed_slice(tensor: Tensor, tiler: object, crd: Place, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
-    part: Tensor = tensor._lifted(composition, tiler)[crd]
+    view: Tensor = tensor._lifted(composition, tiler)[crd]
     if names_only(tiler, tensor.layout.shape):
-        return part
-    confined(part, tensor, call, *operands)
+        return view
+    confined(view, tensor, call, *operands)
     claims = _outside(tensor, tiler, crd, call, *operands)
-    within = getattr(part.engine, "within", None)
+    within = getattr(view.engine, "within", None)
     if claims and within is not None:
-        part = Tensor(within(claims), part.layout, part.offset, part.guard)
-    return part
+        view = Tensor(within(claims), view.layout, view.offset, view.guard)
+    return view
 
 
 def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object) -> list[tuple[Any, int]]:
@@ -335,6 +344,7 @@ def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object)
     claims: list[tuple[Any, int]] = []
     if getattr(tensor.engine, "unbounded", False):
         return claims
+    # Numbers are checked here; expressions become claims, which the prover checks in the kernel.
     for low, high, size in named_range(tiler, tensor.layout.shape, crd):
         for end in (low, high):
             if not isinstance(end, int):
@@ -382,6 +392,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
     if type(crd) is not tuple or type(layout.shape) is not tuple or len(crd) != len(layout.shape):
         return None
     numbers: list[object] = []
+    # `_` keeps the mode; an integer fixes it; a tuple goes one level down.
     for entry, extent, step in zip(crd, layout.shape, as_tuple(layout.stride)):  # noqa: B905
         if entry is _:
             extents.append(extent)
@@ -461,8 +472,8 @@ def _claims(crd: Any, shape: IntTuple) -> list[tuple[Any, int]]:
 
 def _misfit(crd: tuple[object, ...], shape: IntTuple, tensor: Tensor) -> TensorIndexError:
     count = f"{len(crd)} entr{'y' if len(crd) == 1 else 'ies'}"
-    found = f"{len(shape)} modes" if isinstance(shape, tuple) else "no modes of its own"
+    shape_text = f"{len(shape)} modes" if isinstance(shape, tuple) else "no modes of its own"
     return TensorIndexError(
-        f"coordinate {show(crd)} of {tensor}: it has {count} where the shape {show(shape)} has {found}; "
+        f"coordinate {show(crd)} of {tensor}: it has {count} where the shape {show(shape)} has {shape_text}; "
         "give one entry a mode, or one integer for all of them"
     )

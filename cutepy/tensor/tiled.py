@@ -118,6 +118,7 @@ class TiledMMA(NotebookRepr):
         return self._fragment("c", part, dtype)
 
     def _fragment(self, operand: str, part: Tensor, dtype: object) -> Tensor:
+        # Opaque matrices: one register holds a whole matrix, so mode V has size 1.
         if not self.atom.opaque:
             return make_fragment_like(part, dtype)
         element = as_dtype(self.atom.types["abc".index(operand)])
@@ -132,22 +133,26 @@ class TiledMMA(NotebookRepr):
     def thread(self, A: Tensor, B: Tensor, C: Tensor, thread: Scalars | None = None) -> ThreadMMA:
         """All three partitions of one thread, the kernel's own by default."""
         parts = [self._partition(name, tensor, thread) for name, tensor in zip("abc", (A, B, C), strict=True)]
+        # A scalar FMA has one value, so its mode V is dropped.
         if self.atom.shape == (1, 1, 1) and self.atom.threads.size == 1:
-            parts = [part[(0, *(_,) * (part.rank - 1))] for part in parts]
+            parts = [view[(0, *(_,) * (view.rank - 1))] for view in parts]
         return ThreadMMA(*parts)
 
     def layout_tv(self, operand: str) -> Layout:
         """(thread, value) to the index in the tile of operand "a", "b" or "c"."""
         extents = self.tile
         reference = Layout(tuple(extents[axis] for axis in AXES[operand]))
+        # Divide an index layout as a tensor would be; what comes out are indices in the tile.
         dealt = self._dealt_out(operand, reference)
         numbered = self.threads_vmnk
         atoms = iter(dealt[0][1])
         counts = enumerate(self.arrangement)
+        # Atoms along the axis that this operand lacks see the same elements: stride 0.
         along = [next(atoms) if axis in AXES[operand] else Layout(count.size, 0) for axis, count in counts]
-        place = make_layout(dealt[0][0], *along)
+        per_atom = make_layout(dealt[0][0], *along)
+        # Thread numbers that no atom uses (quad pairs on Volta) get stride 0.
         gaps = complement(numbered)
-        every = make_layout(place, Layout(gaps.size, 0))
+        every = make_layout(per_atom, Layout(gaps.size, 0))
         threads = composition(every, right_inverse(make_layout(numbered, gaps)))
         return make_layout(threads, dealt[1])
 
@@ -162,6 +167,7 @@ class TiledMMA(NotebookRepr):
         """`((thread in atom, (atom, atom)), (V, (rest, rest, ...)))` of a layout or tensor of this operand."""
         axes = AXES[operand]
         dealt = self._dealt()
+        # 1. what is dealt out at once, 2. one atom's tile, 3. (thread, value) within it, 4. atoms beside one another.
         ordered = logical_divide(whole, tuple(dealt[axis] for axis in axes))
         by_atom = zipped_divide(ordered, tuple(self.atom.shape[axis] for axis in axes))
         values = composition(by_atom, (getattr(self.atom, operand), _))
@@ -173,11 +179,12 @@ class TiledMMA(NotebookRepr):
             modes = f"({', '.join('MNK'[axis] for axis in AXES[operand])})"
             raise TensorError(f"partition_{operand.upper()} of {tensor}: it needs the modes {modes}")
         index = current_thread(f"partition_{operand.upper()}", self.threads, thread)
-        place = thread_coordinate(self.threads_vmnk, index)
-        chosen = (place[0], tuple(place[1 + axis] for axis in AXES[operand]))
+        # (thread in atom, atom along M, N, K); the operand uses its two axes.
+        crd = thread_coordinate(self.threads_vmnk, index)
+        chosen = (crd[0], tuple(crd[1 + axis] for axis in AXES[operand]))
         dealt = self._dealt_out(operand, tensor)
-        part: Tensor = dealt[(chosen, (_, (_,) * rank(dealt, 1, 1)))]
-        return part
+        view: Tensor = dealt[(chosen, (_, (_,) * rank(dealt, 1, 1)))]
+        return view
 
 
 #: It is asked for with each partition.
@@ -259,7 +266,7 @@ class TiledCopy(NotebookRepr):
         """Both partitions of one thread, the kernel's own by default, with the rests grouped: (values, tiles, ...)."""
         rank = len(self.tile)
         parts = (self.partition_S(source, thread), self.partition_D(target, thread))
-        read, written = (part.lift_layout(group_modes, 1, 1 + rank) for part in parts)
+        read, written = (view.lift_layout(group_modes, 1, 1 + rank) for view in parts)
         return ThreadCopy(read, written)
 
     def retile(self, fragment: Tensor) -> Tensor:
@@ -276,6 +283,8 @@ class TiledCopy(NotebookRepr):
                 f"retile({fragment}): its mode 0 has {held} values, the copy moves {self.layout_tv[1].size} at once, "
                 "which is no multiple; make the copy from the same tiled MMA"
             )
+        # Group the tile into fragments of `held` values of all threads, then order the copy's values over those
+        # groups.
         groups = upcast(numbered, self.threads * held)
         order = logical_product(Layout(held), right_inverse(groups))
         tiled = fragment.lift_layout(zipped_divide, (held, *product_each(groups.shape)))
@@ -284,10 +293,10 @@ class TiledCopy(NotebookRepr):
 
     def _check_space(self, tensor: Tensor, side: int) -> None:
         expect_tensors("partition", tensor)
-        wanted, found = self.atom.memory[side], tensor.engine.space
-        if wanted and found and found != wanted:
+        wanted, space = self.atom.memory[side], tensor.engine.space
+        if wanted and space and space != wanted:
             raise TensorError(
-                f"{self.atom} {('reads', 'writes')[side]} {wanted}, but {tensor} is in {found}; choose another atom"
+                f"{self.atom} {('reads', 'writes')[side]} {wanted}, but {tensor} is in {space}; choose another atom"
             )
 
     def _partition(self, tensor: Tensor, layout: Layout, thread: Scalars | None) -> Tensor:
@@ -307,6 +316,7 @@ class TiledCopy(NotebookRepr):
         if layout == registers:
             return self.layout_tv
         count = self.atom.threads.size
+        # Replace the atom's register order by `layout`, keep the arrangement of atoms.
         by_atom = zipped_divide(self.layout_tv, (count, self.atom.values))
         moved = composition(by_atom, (composition(right_inverse(registers), layout), _))
         (threads, values), (more_threads, more_values) = (tuple(mode) for mode in moved)

@@ -96,8 +96,8 @@ def rows_for(problem: BankProblem) -> tuple[list[int], str]:
     for at, phase in enumerate(problem.phases):
         if bound[at] < min(bank_bits, problem.words(phase)):
             reason = (
-                f"none has fewer: what is taken at once fixes {fixed} of the {bank_bits} bits that choose the bank, and "
-                f"the lanes of access {at} differ in {bound[at] - problem.free} of those"
+                f"none has fewer: what is taken at once fixes {fixed} of the {bank_bits} bits that choose the bank, "
+                f"and the lanes of access {at} differ in {bound[at] - problem.free} of those"
             )
     for rows in _simple(problem, high):
         if not any(problem.lacking(rows)):

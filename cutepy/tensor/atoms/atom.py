@@ -61,6 +61,7 @@ class MMAAtom(NotebookRepr):
         [[7.0]]
         """
         left, right, total = (self._gathered(name, held) for name, held in zip("abc", (a, b, c), strict=True))
+        # z counts independent blocks; D = C + sum over k of A[m, k] * B[n, k].
         total = total + np.einsum("mkz,nkz->mnz", left, right)
         result: Array = total.ravel(order="F")[self.c.offsets()]
         return result
@@ -126,11 +127,11 @@ class Atoms(Mapping[str, Kind], Generic[Kind]):
 
     def __getitem__(self, name: str) -> Kind:
         instruction = self._instruction(name)
-        found = self._by_instruction.get(instruction) if instruction else self._made.get(name)
-        if found is None:
-            near = [known for known in self if name in known] or get_close_matches(name, self, 3, 0.3)
+        atom = self._by_instruction.get(instruction) if instruction else self._made.get(name)
+        if atom is None:
+            near = [other for other in self if name in other] or get_close_matches(name, self, 3, 0.3)
             raise KeyError(f"no atom {name!r}; near it are {', '.join(near[:3])}" if near else f"no atom {name!r}")
-        return found
+        return atom
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)

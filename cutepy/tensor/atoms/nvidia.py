@@ -25,13 +25,13 @@ def instruction(operation: str) -> str:
 
     An architecture is not part of it: CuTe names a later one than the first for some.
     """
-    if found := re.fullmatch(MATRICES, operation):
-        bits, count, way, order = found.groups()
+    if match := re.fullmatch(MATRICES, operation):
+        bits, count, way, order = match.groups()
         return f"{way.lower()}matrix.m8n8.x{int(bits) * int(count) // 32}{'.trans' * (order == 'T')}.b16"
-    found = re.fullmatch(MULTIPLY, operation)
-    if found is None:
+    match = re.fullmatch(MULTIPLY, operation)
+    if match is None:
         return ""
-    m, n, k, listed, how = found.groups()
+    m, n, k, listed, how = match.groups()
     types = re.findall(r"tf32|bf16|[bfsu]\d+|e\dm\d", listed.lower().replace("u1", "b1"))
     shape = f"m{m}n{n}k{k}"
     if m == "64":
@@ -43,7 +43,9 @@ def instruction(operation: str) -> str:
 
 def _rows(rows: int, k: int, bits: int) -> Layout:
     """A (rows 8 or 16) or B (rows 8) of `mma.sync`: core matrices stacked along the rows, then along k."""
+    # Elements in a 32-bit register.
     packed = max(1, 32 // bits)
+    # Core matrices of 8 rows by 4 registers: `halves` along the rows, `steps` along k.
     halves, steps = rows // 8, k // (4 * packed)
     values = [(packed, rows), (halves, 8), (steps, 4 * packed * rows)]
     kept = [(extent, step) for extent, step in values if extent > 1] or [(1, 0)]
@@ -70,6 +72,7 @@ def _mma(arch: str, shape: tuple[int, int, int], bits: int, types: tuple[str, st
 
 def _volta(accumulator: str, a_order: str, b_order: str) -> MMAAtom:
     """`mma.m8n8k4` by a quad pair: threads 0-3 and 16-19, and three more groups like it."""
+    # A quad pair: 8 threads, each a row (or column) of 4 elements of k.
     row = thread_value((8, 1), (4, 8))
     col = thread_value(((4, 2), (8, 4)), (4, 1))
     half = thread_value((8, 1), (8, 8))
@@ -88,6 +91,7 @@ def _volta(accumulator: str, a_order: str, b_order: str) -> MMAAtom:
 
 def _wgmma(n: int, k: int, bits: int, types: tuple[str, str, str], from_registers: bool) -> MMAAtom:
     """`wgmma.m64nNkK` by a warpgroup: each warp has 16 rows; operands in shared memory belong to every thread."""
+    # Elements in a 32-bit register.
     packed = 32 // bits
     registers = thread_value(((4, 8, 4), (packed * 64, 1, 16)), ((packed, 2, 2), (64, 8, 4 * packed * 64)))
     shared = thread_value((128, 0), ((64, k), (1, 64)))
@@ -120,33 +124,33 @@ def _tcgen05(m: int, n: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
 
 def mma_atoms() -> list[MMAAtom]:
     """Every matrix instruction, the oldest first."""
-    found = [_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")]
+    atoms = [_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")]
     for c in ("f16", "f32"):
-        found.append(_mma("sm_75", (16, 8, 8), 16, ("f16", "f16", c)))
-        found.append(_mma("sm_80", (16, 8, 16), 16, ("f16", "f16", c)))
+        atoms.append(_mma("sm_75", (16, 8, 8), 16, ("f16", "f16", c)))
+        atoms.append(_mma("sm_80", (16, 8, 16), 16, ("f16", "f16", c)))
     for k in (8, 16):
-        found.append(_mma("sm_80", (16, 8, k), 16, ("bf16", "bf16", "f32")))
+        atoms.append(_mma("sm_80", (16, 8, k), 16, ("bf16", "bf16", "f32")))
     for k in (4, 8):
-        found.append(_mma("sm_80", (16, 8, k), 32, ("tf32", "tf32", "f32")))
+        atoms.append(_mma("sm_80", (16, 8, k), 32, ("tf32", "tf32", "f32")))
     for a in ("s8", "u8"):
         for b in ("s8", "u8"):
-            found.append(_mma("sm_75", (8, 8, 16), 8, (a, b, "s32")))
-            found += [_mma("sm_80", (16, 8, k), 8, (a, b, "s32")) for k in (16, 32)]
+            atoms.append(_mma("sm_75", (8, 8, 16), 8, (a, b, "s32")))
+            atoms += [_mma("sm_80", (16, 8, k), 8, (a, b, "s32")) for k in (16, 32)]
     for a in ("s4", "u4"):
         for b in ("s4", "u4"):
-            found.append(_mma("sm_75", (8, 8, 32), 4, (a, b, "s32")))
-            found += [_mma("sm_80", (16, 8, k), 4, (a, b, "s32")) for k in (32, 64)]
-    found.append(_mma("sm_75", (8, 8, 128), 1, ("b1", "b1", "s32")))
-    found += [_mma("sm_80", (16, 8, k), 1, ("b1", "b1", "s32")) for k in (128, 256)]
-    found.append(_mma("sm_80", (8, 8, 4), 64, ("f64", "f64", "f64")))
-    found += [_mma("sm_90", (16, 8, k), 64, ("f64", "f64", "f64")) for k in (4, 8, 16)]
+            atoms.append(_mma("sm_75", (8, 8, 32), 4, (a, b, "s32")))
+            atoms += [_mma("sm_80", (16, 8, k), 4, (a, b, "s32")) for k in (32, 64)]
+    atoms.append(_mma("sm_75", (8, 8, 128), 1, ("b1", "b1", "s32")))
+    atoms += [_mma("sm_80", (16, 8, k), 1, ("b1", "b1", "s32")) for k in (128, 256)]
+    atoms.append(_mma("sm_80", (8, 8, 4), 64, ("f64", "f64", "f64")))
+    atoms += [_mma("sm_90", (16, 8, k), 64, ("f64", "f64", "f64")) for k in (4, 8, 16)]
     for a in ("e4m3", "e5m2"):
         for b in ("e4m3", "e5m2"):
-            found += [_mma("sm_89", (16, 8, 32), 8, (a, b, c)) for c in ("f16", "f32")]
+            atoms += [_mma("sm_89", (16, 8, 32), 8, (a, b, c)) for c in ("f16", "f32")]
     for a in ("e3m2", "e2m3", "e2m1"):
-        found.append(_mma("sm_120", (16, 8, 32), 8, (a, a, "f32")))
-    found.append(_mma("sm_120", (16, 8, 64), 4, ("e2m1", "e2m1", "f32")))
-    return found + _warpgroup_and_newer()
+        atoms.append(_mma("sm_120", (16, 8, 32), 8, (a, a, "f32")))
+    atoms.append(_mma("sm_120", (16, 8, 64), 4, ("e2m1", "e2m1", "f32")))
+    return atoms + _warpgroup_and_newer()
 
 
 def _warpgroup_and_newer() -> list[MMAAtom]:
@@ -158,17 +162,17 @@ def _warpgroup_and_newer() -> list[MMAAtom]:
         (32, 8, ("e4m3", "e4m3", "f32")),
         (32, 8, ("s8", "s8", "s32")),
     ]
-    found = [
+    atoms = [
         _wgmma(n, k, bits, types, from_registers)
         for k, bits, types in kinds
         for n in (8, 16, 32, 64, 128, 256)
         for from_registers in (False, True)
     ]
     for n in (16, 32, 64, 128, 256):
-        found.append(_tcgen05(128, n, 16, ("f16", "f16", "f32")))
-        found.append(_tcgen05(128, n, 32, ("e4m3", "e4m3", "f32")))
-        found.append(_tcgen05(128, n, 8, ("tf32", "tf32", "f32")))
-    return found
+        atoms.append(_tcgen05(128, n, 16, ("f16", "f16", "f32")))
+        atoms.append(_tcgen05(128, n, 32, ("e4m3", "e4m3", "f32")))
+        atoms.append(_tcgen05(128, n, 8, ("tf32", "tf32", "f32")))
+    return atoms
 
 
 def _matrices(count: int, transposed: bool, storing: bool) -> CopyAtom:
@@ -215,6 +219,6 @@ def _tensor_memory_load(columns: int) -> CopyAtom:
 
 def copy_atoms() -> list[CopyAtom]:
     """Every copy instruction."""
-    found = [_matrices(n, t, s) for s in (False, True) for t in (False, True) for n in (1, 2, 4)]
-    found += [_async_copy(size) for size in (4, 8, 16)]
-    return found + [_tensor_memory_load(1 << power) for power in range(8)]
+    atoms = [_matrices(n, t, s) for s in (False, True) for t in (False, True) for n in (1, 2, 4)]
+    atoms += [_async_copy(size) for size in (4, 8, 16)]
+    return atoms + [_tensor_memory_load(1 << power) for power in range(8)]

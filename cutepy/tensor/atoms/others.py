@@ -27,6 +27,7 @@ WAVE = Layout(64)
 
 def _operand(rows: int, k: int, blocks: int) -> Layout:
     """A as (M, K, blocks), or B as (N, K, blocks)."""
+    # 64 lanes = rows x blocks x slices of k; each lane holds k / slices elements side by side.
     slices = 64 // (rows * blocks)
     packed = k // slices
     lanes = [(rows, 1)]
@@ -40,6 +41,7 @@ def _operand(rows: int, k: int, blocks: int) -> Layout:
 
 def _result(size: int, blocks: int, rows_in_succession: int) -> Layout:
     """D as (M, N, blocks) with M = N = size: column `lane % N`; groups of lanes take turns at rows, then at blocks."""
+    # Lanes beyond one row of columns take further groups of rows, then further blocks.
     groups = 64 // size
     block = size * size
     in_rows = min(groups, size // rows_in_succession)
@@ -95,9 +97,9 @@ def _wmma(arch: str, types: tuple[str, str, str]) -> MMAAtom:
         operand = thread_value(((16, 2), (1, 0)), (k, 16))
         result = thread_value(((16, 2), (16, 1)), (8, 2))
     else:
-        turn = 4 if types[0] in ("f16", "bf16") else 8
-        runs = ((turn, k // (2 * turn)), (16, 32 * turn)) if k > 2 * turn else (turn, 16)
-        operand = thread_value(((16, 2), (1, 16 * turn)), runs)
+        run = 4 if types[0] in ("f16", "bf16") else 8
+        runs = ((run, k // (2 * run)), (16, 32 * run)) if k > 2 * run else (run, 16)
+        operand = thread_value(((16, 2), (1, 16 * run)), runs)
         result = thread_value(((16, 2), (16, 8)), (8, 1))
     name = f"{arch}.v_wmma_{types[2]}_16x16x{k}_{types[0]}"
     source = RDNA3 if arch == "gfx11" else RDNA4
@@ -105,16 +107,16 @@ def _wmma(arch: str, types: tuple[str, str, str]) -> MMAAtom:
 
 
 def _amd() -> list[MMAAtom]:
-    found = [
+    atoms = [
         _mfma(arch, (size, size, k), blocks, (kind, kind, result))
         for arch, kind, result, forms in MFMA
         for size, k, blocks in forms
     ]
     for arch in ("gfx11", "gfx12"):
         for kind, result in (("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("bf16", "bf16"), ("iu8", "i32")):
-            found.append(_wmma(arch, (kind, kind, result)))
-        found.append(_wmma(arch, ("iu4", "iu4", "i32")))
-    return found + [_wmma("gfx12", (kind, kind, "f32")) for kind in ("fp8_fp8", "bf8_bf8")]
+            atoms.append(_wmma(arch, (kind, kind, result)))
+        atoms.append(_wmma(arch, ("iu4", "iu4", "i32")))
+    return atoms + [_wmma("gfx12", (kind, kind, "f32")) for kind in ("fp8_fp8", "bf8_bf8")]
 
 
 DPAS = "Khronos, OpenCL extension cl_intel_subgroup_matrix_multiply_accumulate, operands for a subgroup of 16"
@@ -159,17 +161,17 @@ def _amx(instruction: str, packed: int, types: tuple[str, str, str]) -> MMAAtom:
 
 
 def _intel() -> list[MMAAtom]:
-    found = []
+    atoms = []
     for rows in (1, 2, 4, 8):
-        found.append(_dpas(rows, 16, ("f16", "f16", "f32")))
-        found.append(_dpas(rows, 16, ("bf16", "bf16", "f32")))
-        found += [_dpas(rows, 32, (kind, kind, "s32")) for kind in ("s8", "u8")]
-        found.append(_dpas(rows, 8, ("tf32", "tf32", "f32")))
-    found.append(_amx("tdpbf16ps", 2, ("bf16", "bf16", "f32")))
-    found.append(_amx("tdpfp16ps", 2, ("f16", "f16", "f32")))
+        atoms.append(_dpas(rows, 16, ("f16", "f16", "f32")))
+        atoms.append(_dpas(rows, 16, ("bf16", "bf16", "f32")))
+        atoms += [_dpas(rows, 32, (kind, kind, "s32")) for kind in ("s8", "u8")]
+        atoms.append(_dpas(rows, 8, ("tf32", "tf32", "f32")))
+    atoms.append(_amx("tdpbf16ps", 2, ("bf16", "bf16", "f32")))
+    atoms.append(_amx("tdpfp16ps", 2, ("f16", "f16", "f32")))
     for a in "su":
-        found += [_amx(f"tdpb{a}{b}d", 4, (f"{a}8", f"{b}8", "s32")) for b in "su"]
-    return found
+        atoms += [_amx(f"tdpb{a}{b}d", 4, (f"{a}8", f"{b}8", "s32")) for b in "su"]
+    return atoms
 
 
 APPLE = (
