@@ -7,82 +7,36 @@ from inspect import isfunction
 from typing import TYPE_CHECKING
 
 from ..lazy import lazy_exports, lazy_functions
+
+# isort: off
+# fmt: off
 from .algebra.bits import from_f2, to_f2
 from .algebra.composition import composition
 from .algebra.inverse import free_bits, left_inverse, nullspace, quotient, right_inverse
 from .algebra.operation import OPERATIONS
 from .algebra.queries import (
-    compatible,
-    congruent,
-    coprofile,
-    coshape,
-    cosize,
-    depth,
-    is_bijective,
-    is_contiguous,
-    is_injective,
-    is_surjective,
-    rank,
-    shape,
-    size,
-    stride,
-    weakly_congruent,
+    compatible, congruent, coprofile, coshape, cosize, depth, is_bijective, is_contiguous, is_injective, is_surjective,
+    rank, shape, size, stride, weakly_congruent,
 )
 from .algebra.rearrange import (
-    append,
-    coalesce,
-    filter,
-    filter_zeros,
-    flatten,
-    from_modes,
-    get,
-    group_modes,
-    joined,
-    make_layout_like,
-    make_ordered_layout,
-    prepend,
-    replace,
-    select,
-    take,
-    unflatten,
+    append, coalesce, filter, filter_zeros, flatten, from_modes, get, group_modes, joined, make_layout_like,
+    make_ordered_layout, prepend, replace, select, take, unflatten,
 )
 from .algebra.tile import (
-    blocked_product,
-    complement,
-    evenly_divides,
-    flat_divide,
-    flat_product,
-    logical_divide,
-    logical_product,
-    raked_product,
-    tile_to_shape,
-    tiled_divide,
-    tiled_product,
-    zipped_divide,
-    zipped_product,
+    blocked_product, complement, evenly_divides, flat_divide, flat_product, logical_divide, logical_product,
+    raked_product, tile_to_shape, tiled_divide, tiled_product, zipped_divide, zipped_product,
 )
 from .public import DECIDING, guarded
 from .values.bit_map import BitMap, Swizzle
 from .values.composed import Chained, ComposedLayout, axis_layout, dice, make_composed_layout, slice_, slice_and_offset
 from .values.coordinates import E, _, crd2crd, crd2idx, elem_less, idx2crd, increment_coord
 from .values.int_tuple import (
-    IntTuple,
-    LayoutLeft,
-    LayoutRight,
-    as_tuple,
-    ceil_div,
-    inner_product,
-    leaves,
-    map_leaves,
-    prefix_product,
-    product,
-    product_each,
-    round_up,
-    shape_div,
-    tuple_add,
-    tuple_sub,
+    IntTuple, LayoutLeft, LayoutRight, as_tuple, ceil_div, inner_product, leaves, map_leaves, prefix_product, product,
+    product_each, round_up, shape_div, tuple_add, tuple_sub,
 )
 from .values.layout import Layout, flat_modes, make_identity_layout, make_layout
+# fmt: on
+# isort: on
 
 if TYPE_CHECKING:
     from .algebra.banks import bank_conflicts, transactions

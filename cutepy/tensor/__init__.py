@@ -10,86 +10,40 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from ..errors import refusing as _refusing
+
+# isort: off
+# fmt: off
 from . import rules
 from .algorithms import axpby, clear, cooperative_copy, copy, copy_if, elem_less, fill, reduce, reduce_tree, transform
 from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
 from .bulk import common_refinement, leaf_view, load_all, mode_sizes, strided_modes, strided_view
 from .domain import broadcast_modes, broadcast_to, is_row_major, least_strides, mode_layouts, with_layout
 from .dtypes import (
-    DTYPES,
-    DType,
-    MatrixType,
-    as_dtype,
-    bool_,
-    c64,
-    c128,
-    f16,
-    f32,
-    f64,
-    gpu_dtype,
-    i8,
-    i16,
-    i32,
-    i64,
-    matrix_type,
-    u8,
-    u16,
-    u32,
-    u64,
+    DTYPES, DType, MatrixType, as_dtype, bool_, c64, c128, f16, f32, f64, gpu_dtype, i8, i16, i32, i64, matrix_type, u8,
+    u16, u32, u64,
 )
 from .engine import (
-    ALLOCATOR,
-    CURRENT_THREAD,
-    Array,
-    ArrayEngine,
-    CoordinateEngine,
-    CountingEngine,
-    Engine,
-    Scalars,
-    ViewEngine,
-    allocate,
-    current_thread,
-    fit_values,
-    offset_of,
+    ALLOCATOR, CURRENT_THREAD, Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Scalars, ViewEngine,
+    allocate, current_thread, fit_values, offset_of,
 )
 from .gemm import gemm
 from .guard import Guard, GuardAxis
 from .make import (
-    make_counting_tensor,
-    make_fragment_like,
-    make_gmem_ptr,
-    make_identity_tensor,
-    make_rmem_ptr,
-    make_smem_ptr,
-    make_tensor,
-    make_tensor_like,
-    recast,
-    view_of,
+    make_counting_tensor, make_fragment_like, make_gmem_ptr, make_identity_tensor, make_rmem_ptr, make_smem_ptr,
+    make_tensor, make_tensor_like, recast, view_of,
 )
 from .operand import TensorLike, as_tensor, from_array
 from .packed import PackedEngine
 from .partition import (
-    inner_partition,
-    invert_tv,
-    local_partition,
-    local_tile,
-    make_layout_tv,
-    outer_partition,
-    thread_value_partition,
+    inner_partition, invert_tv, local_partition, local_tile, make_layout_tv, outer_partition, thread_value_partition,
 )
 from .tensor import Tensor, TensorIndexError
 from .tiled import (
-    ThreadCopy,
-    ThreadMMA,
-    TiledCopy,
-    TiledMMA,
-    make_tiled_copy,
-    make_tiled_copy_A,
-    make_tiled_copy_B,
-    make_tiled_copy_C,
-    make_tiled_copy_tv,
-    make_tiled_mma,
+    ThreadCopy, ThreadMMA, TiledCopy, TiledMMA, make_tiled_copy, make_tiled_copy_A, make_tiled_copy_B,
+    make_tiled_copy_C, make_tiled_copy_tv, make_tiled_mma,
 )
+# fmt: on
+# isort: on
 
 if TYPE_CHECKING:
     from . import functions

@@ -16,22 +16,10 @@ from typing import Any
 
 from ...errors import CutepyError, LayoutError, NotationError, OperandError
 from ...lazy import LazyFunction, sympy
+from ..algebra import queries
 from ..algebra.bits import strided_over_f2
 from ..algebra.composition import neighbours
 from ..algebra.operation import OPERATIONS, Act
-from ..algebra.queries import (
-    coshape,
-    cosize,
-    depth,
-    is_bijective,
-    is_contiguous,
-    is_injective,
-    is_surjective,
-    rank,
-    shape,
-    size,
-    stride,
-)
 from ..algebra.rearrange import coalesce, filter, make_ordered_layout
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
@@ -193,7 +181,7 @@ def compose(parts: list[TextNode], fail: Fail, *, part_of_chain: bool = False) -
         if chain is None and isinstance(offset, tuple):
             if not isinstance(inner, Layout) or not has_basis(inner.stride):
                 raise LayoutError(f"{inner} gives no coordinates, so none stands in front of it")
-            last_place = tuple_add(offset, map_leaves(lambda extent: extent - 1, coshape(inner)))
+            last_place = tuple_add(offset, map_leaves(lambda extent: extent - 1, queries.coshape(inner)))
             chain = make_identity_layout(map_leaves(lambda top: top + 1, last_place))
         return chained(chain, offset, inner)
     except LayoutError as error:
@@ -364,8 +352,8 @@ def functions() -> dict[str, Act]:
 QUESTIONS: dict[str, Act] = {
     question.__name__: question
     for question in (
-        *(size, cosize, rank, depth, shape, stride, coshape),
-        *(is_bijective, is_contiguous, is_injective, is_surjective),
+        *(queries.size, queries.cosize, queries.rank, queries.depth, queries.shape, queries.stride, queries.coshape),
+        *(queries.is_bijective, queries.is_contiguous, queries.is_injective, queries.is_surjective),
     )
 }
 """What an expression may ask of a layout; the answer is a number, a tuple, yes or no."""
