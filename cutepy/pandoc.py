@@ -97,6 +97,7 @@ def inlines(text: str) -> list[object]:
 
 
 def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body: str, target: str) -> object:
+    """The block of pandoc that takes the place of a layout: raw HTML, raw LaTeX, or text; with its caption."""
     try:
         drawing, said = drawing_of_body(body, options)
     except CutepyError as error:

@@ -214,6 +214,7 @@ def run_figures(options: Namespace) -> int:
 
 
 def _check(figures: list[DocumentFigure], options: Namespace) -> int:
+    """Write which figures are stale or missing; 1 if any is, else 0. Nothing is drawn into a file."""
     # Check every target before the first file is written.
     stale = [figure for figure in figures if figure.stale]
     data = []
@@ -227,6 +228,7 @@ def _check(figures: list[DocumentFigure], options: Namespace) -> int:
 
 
 def _write(figures: list[DocumentFigure]) -> None:
+    """Write the figures that differ from their files, all targets checked first."""
     stale = [figure for figure in figures if figure.stale]
     for figure in stale:
         figure.target.parent.mkdir(parents=True, exist_ok=True)
@@ -272,6 +274,7 @@ def figures(paths: list[Path]) -> list[DocumentFigure]:
 
 
 def _sources(paths: list[Path]) -> Iterator[Path]:
+    """The documents: files as named, and those below folders that are in no hidden folder, in order."""
     for path in paths:
         if path.is_dir():
             for file in sorted(file for file in path.rglob("*") if file.suffix in READERS):

@@ -134,6 +134,7 @@ def run_adapters(options: Namespace) -> None:
 
 
 def _call(options: Namespace) -> KernelCall:
+    """The kernel, its tensors without data and its keyword arguments, from the command line."""
     builtin = {"matmul": _matmul, "sum": _sum}.get(options.kernel)
     static = dict(map(_static, options.set))
     if options.tile and options.kernel != "matmul":
@@ -152,6 +153,7 @@ def _call(options: Namespace) -> KernelCall:
 
 
 def _matmul(tensors: list[Tensor], tile: str | None) -> KernelCall:
+    """The product's kernel for two matrices, with the plan of `tile` or of the cost model."""
     if len(tensors) != 2 or any(tensor.rank != 2 for tensor in tensors):
         raise CommandError("matmul takes two matrices, A and B, as 128x64 64x256")
     a, b = tensors
@@ -198,6 +200,7 @@ def load_kernel(name: str) -> KernelFunction:
 
 
 def _module_of(path: Path) -> object:
+    """The module of a Python file, imported under a name of its own."""
     if not path.is_file():
         raise CommandError(f"{path}: there is no such file")
     spec = spec_from_file_location(f"cutepy_kernel_{path.stem}", path)

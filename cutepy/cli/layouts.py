@@ -191,6 +191,7 @@ def run_draw(options: Namespace) -> None:
 
 
 def _suffix(target: str, asked: str | None) -> str:
+    """The suffix of the format: of `--format`, else of the file, `.txt` on standard output."""
     if asked is not None:
         return f".{asked}"
     if target == STDOUT:

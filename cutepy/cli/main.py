@@ -36,6 +36,7 @@ class Parser(ArgumentParser):
     own: dict[str, Parser]
 
     def error(self, message: str) -> NoReturn:
+        """Raise the CommandError of a wrong command line, with the option or command that may be meant."""
         # argparse gives no structured error: the wrong word and the valid ones are read from its message.
         wrong = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
         choices = re.findall(r"[\w-]+", message.partition("(choose from")[2]) or re.findall(
@@ -100,6 +101,7 @@ def parser() -> Parser:
 
 
 def _layout_commands(print_: ArgumentParser) -> None:
+    """The arguments of `cutepy print`."""
     print_.add_argument("layout", help=_LAYOUT)
     print_.add_argument(
         "--to",
@@ -111,6 +113,7 @@ def _layout_commands(print_: ArgumentParser) -> None:
 
 
 def _ask_arguments(ask: ArgumentParser) -> None:
+    """The arguments of `cutepy ask`."""
     ask.add_argument("layout", help=_LAYOUT)
     ask.add_argument("--at", action="append", default=[], metavar="CRD", help='a coordinate or an index, "(1,(0,2))"')
     for name, text in (
@@ -139,6 +142,7 @@ def _draw_arguments(draw: ArgumentParser) -> None:
 
 
 def _kernel_arguments(command: ArgumentParser) -> None:
+    """The arguments of `cutepy wgsl`, `verify` and `export`."""
     command.add_argument("kernel", help="matmul, sum, or MODULE:KERNEL, FILE.py:KERNEL for one of yours")
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"{_SHAPES}; a number")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a keyword argument, static")
@@ -151,6 +155,7 @@ def _kernel_arguments(command: ArgumentParser) -> None:
 
 
 def _matmul_arguments(matmul: ArgumentParser) -> None:
+    """The arguments of `cutepy matmul`."""
     for name in "AB":
         text = "a .npy file of float32, any order; A.npy.T and A.npy[::2,:64] transpose and slice as NumPy does"
         matmul.add_argument(name, metavar=f"{name}.npy", help=text)
@@ -163,6 +168,7 @@ def _matmul_arguments(matmul: ArgumentParser) -> None:
 
 
 def _tune_arguments(tune: ArgumentParser) -> None:
+    """The arguments of `cutepy tune`."""
     tune.add_argument("sizes", nargs="+", metavar="MxNxK", help="products (M,K) by (K,N); 8xMxNxK is 8 of them")
     tune.add_argument("--dtype", choices=("f32", "f16", "i32", "u32"), default="f32", help="the type of the elements")
     tune.add_argument(
@@ -214,6 +220,7 @@ def _complain(message: str) -> None:
 
 
 def _run(options: Namespace) -> int:
+    """Run the parsed command; its exit code, 0 where it gives none."""
     if options.version:
         print(f"cutepy {__version__}")
         return 0

@@ -121,6 +121,7 @@ def _report(a: Matrix, b: Matrix, plan: Plan, engine: EngineChoice, seconds: flo
 
 
 def _shown(what: str, a: Matrix, b: Matrix, plan: Plan) -> str:
+    """The WGSL of the product's kernel, or its layouts and its grid, as text."""
     c = np.zeros((a.shape[0], b.shape[1]), np.float32)
     left, right, out = (make_tensor(make_gmem_ptr(x, name=name)) for x, name in ((a, "A"), (b, "B"), (c, "C")))
     operands = kernel_operands(left, right, out)
@@ -163,6 +164,7 @@ def _slices(inside: str, text: str, name: str) -> tuple[slice, ...]:
 
 
 def _load(path: Path, name: str) -> Matrix:
+    """The matrix of a .npy file as float32. Raises CommandError for any file that is none, before data is read."""
     where = f"{name}, {path}"
     try:
         with path.open("rb") as file:
@@ -184,6 +186,7 @@ def _load(path: Path, name: str) -> Matrix:
 
 
 def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """Shape and type of a .npy file; the file is then at its first element."""
     start = file.read(8)
     if start[:6] != b"\x93NUMPY":
         kind = "an .npz archive" if start[:2] == b"PK" else "empty" if not start else "something else"
@@ -199,6 +202,7 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], np.dtype[np.ge
 
 
 def _check_kind(shape: tuple[int, ...], dtype: np.dtype[np.generic], where: str) -> None:
+    """Raises CommandError unless it is a float32 matrix, in either byte order."""
     if dtype.hasobject:
         raise CommandError(f"{where}: an array of Python objects is never loaded; save it as float32")
     # Either byte order is float32; every other type is refused, not rounded.
@@ -281,6 +285,7 @@ def _best(tile: Tile, most: int) -> Plan | None:
 
 
 def run_tune(options: Namespace) -> None:
+    """Find, print and keep the fastest plan of each product, one after another."""
     for text in options.sizes:
         a, b = tune_operands(text, options.dtype, options.order)
         plans = tune(

@@ -36,6 +36,7 @@ def live_data(figure: Figure) -> str:
 
 
 def _record(grid: Grid) -> dict[str, object]:
+    """One grid as JSON values: columns, sums or texts, indices and links; keys without content are left out."""
     record: dict[str, object] = {"columns": grid.columns.size}
     if grid.detail is not None:
         # The script recomputes sums from shape and stride; where it cannot, every text is listed.

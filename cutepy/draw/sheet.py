@@ -99,6 +99,7 @@ class Box:
             yield Texts("caption", 0, -away - 4 - _CAPTION_LINE * number, (0,), (line,))
 
     def _labels(self) -> Iterator[Texts]:
+        """The labels of each row of cells, several lines of a label as several texts."""
         grid, columns = self.grid, self.grid.columns.size
         # Labels of one line, the common case, are emitted as they are.
         several = "\n" in "".join(grid.labels)
@@ -209,6 +210,7 @@ def _boxes(figure: Figure, y: int) -> tuple[tuple[Box, ...], int, int]:
 
 
 def _footprint(grid: Grid) -> _Footprint:
+    """Pixels that a grid needs left and right of, above and below the corner of its cells, and its cell size."""
     # Size of a cell in pixels; columns widen until every head fits over the positions it spans.
     across, down = cell_size(grid)
     for level in grid.columns.levels:  # every head has room above its places

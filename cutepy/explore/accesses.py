@@ -129,6 +129,7 @@ def summed(sentences: list[str]) -> list[str]:
 
 
 def _verdict(start: int, offsets: Sequence[int], access: ThreadAccess) -> str:
+    """What one access of a thread takes: so many bytes at once, or the reason why it cannot."""
     several = len(offsets) > 1
     last = start + len(offsets) - 1
     subject = f"values {start}{',' if last == start + 1 else ' to'} {last}" if several else f"value {start}"

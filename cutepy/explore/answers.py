@@ -174,6 +174,7 @@ def _gives_offsets(value: AnyLayout) -> bool:
 
 
 def _facts(value: AnyLayout) -> Iterator[str]:
+    """What the page lists as true of a layout; properties up to JUDGED coordinates."""
     yield f"size {value.size}"
     if _gives_offsets(value):
         yield f"cosize {value.cosize}"
@@ -226,6 +227,7 @@ def _picture(drawing: Drawing, sheet: Sheet) -> Answer:
 
 
 def _placed(box: Box) -> Answer:
+    """Where a box is and how many cells it has, for hit tests in the page."""
     grid = box.grid
     return {
         "x": box.x,

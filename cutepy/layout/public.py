@@ -114,6 +114,7 @@ def _nested(is_leaf: Test) -> Test:
     """The test of a tuple nested at most MAX_DEPTH deep, every leaf of which passes `is_leaf`."""
 
     def fits(tree: object) -> bool:
+        """True if every leaf down to MAX_DEPTH levels passes `is_leaf`."""
         # Level by level instead of recursively: the depth is bounded by MAX_DEPTH, also for hostile input.
         level: list[Any] = [tree]
         for _depth in range(MAX_DEPTH + 1):

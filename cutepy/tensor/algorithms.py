@@ -316,6 +316,7 @@ def _at(tensor: Tensor, index: Array, exists: Array | None) -> tuple[Array, Arra
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
+    """Raises TensorError unless both are tensors of one size, the target is writable and they do not overlap."""
     expect_tensors(call, source, target)
     if source.size != target.size:
         raise TensorError(
@@ -339,6 +340,7 @@ def _shaped(values: Array, like: Tensor) -> Array:
 
 
 def _times(factor: Scalars, values: Array) -> Array:
+    """`factor * values`; TensorError where a Python number is too large for the type of the values."""
     if isinstance(factor, (int, float)) and factor == 1:
         return values
     try:

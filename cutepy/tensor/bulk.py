@@ -241,6 +241,7 @@ def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
 
 
 def _share_elements(one: Tensor, other: Tensor) -> bool:
+    """Whether a byte of one tensor is a byte of the other; both are in host memory."""
     # NumPy decides exactly for strided views, within a bound on its work.
     left, right = leaf_view(one), leaf_view(other)
     if left is not None and right is not None:

@@ -98,6 +98,7 @@ def _any_masked(data: object) -> bool:
 
 
 def _as_array(data: object) -> Array:
+    """The NumPy array over the memory of `data`, not a copy. Raises TensorError where there is none."""
     if isinstance(data, np.ma.MaskedArray):
         raise TensorError(MASKED)
     if isinstance(data, np.ndarray):
@@ -203,6 +204,7 @@ def _whole(engine: Engine, chosen: Layout | ComposedLayout) -> Tensor:
 def _layout_of(
     layout: Layout | ComposedLayout | IntTuple | None, stride: IntTuple | Order | None, engine: Engine | None = None
 ) -> Layout | ComposedLayout:
+    """The layout that `make_tensor` is asked for: itself, of a shape and a stride, or that of the engine's array."""
     if isinstance(layout, (Layout, ComposedLayout)):
         if stride is not None:
             raise TensorError(f"make_tensor(..., {layout}, {stride}): the layout has its strides already")
@@ -216,6 +218,7 @@ def _layout_of(
 
 
 def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, stride: IntTuple | Order | None) -> Tensor:
+    """A tensor over newly allocated memory, `offset_range` elements of it. Raises TensorError for unknown sizes."""
     chosen = _layout_of(layout, stride)
     plain = plain_part(chosen)
     if any(type(leaf) is not int for leaf in (*leaves(plain.shape), *leaves(plain.stride))):
@@ -328,7 +331,10 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
 
 
 def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DType) -> Tensor:
-    """The same memory by words, of which elements are parts."""
+    """The tensor of `wanted` elements over `words`, each a field of a word, from the same first bit on.
+
+    Raises TensorError where a word holds no whole number of elements, or the tensor may begin inside an element.
+    """
     old, new, whole = tensor.dtype.bits, wanted.bits, words.dtype.bits
     if new > whole or whole % new or wanted.kind == "b":
         raise TensorError(f"{call}: it is in words of {_width(whole)}, which hold no whole number of {wanted}")
@@ -348,9 +354,12 @@ def _width(bits: int) -> str:
 
 
 def in_words(tensor: Tensor, *, copies: bool = False) -> tuple[Tensor, ViewEngine] | None:
-    """A tensor of packed or of small integers, or of complex numbers, in host memory as one over words of 32 bits, and
-    these, by the same memory; None for any other. Memory that is no whole number of words is copied, with zeros behind
-    it, where the call `copies`; else TensorError is raised."""
+    """The pair (the same elements over words of 32 bits, the engine of those words) of a tensor in host memory.
+
+    For packed and small integers and for complex numbers: a GPU has memory in u32 words, of complex64 in f32 words.
+    None for any other tensor. The words share the memory; with `copies` they are a copy, padded with zeros to whole
+    words. Raises TensorError for memory of no whole number of words without `copies`.
+    """
     engine = tensor.engine
     memory = engine.words if isinstance(engine, PackedEngine) else engine
     small = (engine.dtype.kind in "iu" and engine.dtype.bits < 32) or engine.dtype is c64

@@ -88,6 +88,7 @@ class PackedEngine:
                 self.words.store(places[here], new.astype(f"u{self.words.dtype.bytes}").view(self.words.dtype.numpy))
 
     def _fitting(self, values: Scalars) -> Array:
+        """The values as bit patterns in int64, one an element. Raises TensorError for what the type does not hold."""
         if self.dtype.kind == "f":
             return _bits(np.asarray(values, self.dtype.numpy))
         array = np.asarray(values)

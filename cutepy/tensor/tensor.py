@@ -141,6 +141,7 @@ class Tensor(Shaped, NotebookRepr):
         return None if isinstance(inside, (bool, np.bool_)) else inside
 
     def _slice(self, crd: Any) -> Tensor:
+        """The view of the modes that `crd` keeps, at the offset of its numbers, with the guard sliced alike."""
         layout = self.layout
         by: Any = 0
         extents: list[IntTuple] = []
@@ -359,6 +360,7 @@ def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object)
 
 
 def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[object, ...]) -> str:
+    """The message of an operation that gives no view of a tensor."""
     name = function.__name__
     call = f"{name}({', '.join(map(str, (tensor, *arguments)))})"
     if _acts(function) == "multiplied":

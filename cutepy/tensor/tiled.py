@@ -118,6 +118,8 @@ class TiledMMA(NotebookRepr):
         return self._fragment("c", part, dtype)
 
     def _fragment(self, operand: str, part: Tensor, dtype: object) -> Tensor:
+        """Registers for a partition: like its elements, or one matrix register for each (rest, rest) of an opaque
+        atom."""
         # Opaque matrices: one register holds a whole matrix, so mode V has size 1.
         if not self.atom.opaque:
             return make_fragment_like(part, dtype)
@@ -174,6 +176,7 @@ class TiledMMA(NotebookRepr):
         return zipped_divide(values, (_, tuple(self.arrangement[axis].size for axis in axes)))
 
     def _partition(self, operand: str, tensor: Tensor, thread: Scalars | None) -> Tensor:
+        """The (V, rest, rest) view that one thread has of an operand's tensor, further modes after it."""
         expect_tensors(f"partition_{operand.upper()}", tensor)
         if tensor.rank < 2:
             modes = f"({', '.join('MNK'[axis] for axis in AXES[operand])})"
@@ -300,6 +303,7 @@ class TiledCopy(NotebookRepr):
             )
 
     def _partition(self, tensor: Tensor, layout: Layout, thread: Scalars | None) -> Tensor:
+        """The (values, rest of each mode) view that one thread has of a tensor, further modes after it."""
         if tensor.rank < len(self.tile):
             raise TensorError(
                 f"partition of {tensor}: it has {tensor.rank} modes, the tile {self.tile} {len(self.tile)}"

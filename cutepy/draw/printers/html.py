@@ -139,6 +139,7 @@ def _rules(used: Sequence[str], background: bool) -> Iterator[tuple[str, str, st
 
 
 def _table(grid: Grid) -> Iterator[str]:
+    """The lines of one grid's `<table>`: caption, rows of column heads, rows of cells with their heads."""
     wide, high = cell_size(grid)
     yield "<table>"
     if grid.caption:
@@ -161,6 +162,7 @@ def _head(text: str, span: int, attribute: str) -> str:
 
 
 def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
+    """The `<td>` elements of one row; a cell that a wider one covers has none."""
     start, shared = row * grid.columns.size, set(grid.shared)
     for column, span in enumerate(grid.widths(row)):
         if not span:
@@ -179,6 +181,7 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
 
 
 def _borders(grid: Grid, row: int, column: int) -> list[str]:
+    """The classes of a cell's top and left border, `t1` to `t3` and `b1` to `b3`; no class for the thin line."""
     columns = grid.columns.size
     cell = row * columns + column
     names = []

@@ -69,6 +69,7 @@ class _Printer:
         self.strokes = {kind: how.format(**inks) for kind, how in _STROKES.items()}
 
     def picture(self, figure: Figure, style: Style) -> Iterator[str]:
+        """The lines of the SVG: title, styles, background, grids, legend, texts."""
         sheet = sheet_of(figure)
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="cu{" cua" if style.theme == "auto" else ""}" role="img" '
@@ -95,6 +96,7 @@ class _Printer:
         yield "</svg>\n"
 
     def _box(self, box: Box) -> Iterator[str]:
+        """One grid in its place: cells in units of a cell, then strokes and texts in pixels."""
         yield f'<g transform="translate({box.x} {box.y})">'
         yield f'<g transform="scale({box.cell_width} {box.cell_height})">'
         for paint, cells in _cells(box.grid).items():
@@ -121,6 +123,7 @@ class _Printer:
         yield "</g></g>"
 
     def _texts(self, line: Texts) -> str:
+        """The group of one line of texts; "" where all of them are empty."""
         along = "y" if line.kind == "side" else "x"
         at = f"{_number(line.x)} {_number(line.y)}"
         elements = [

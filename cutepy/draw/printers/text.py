@@ -29,6 +29,8 @@ def text(figure: Figure, *, ansi: bool = False, room: int | None = None) -> str:
 
 
 def _grid_lines(grid: Grid, ansi: bool, room: int | None) -> list[str]:
+    """The lines of one grid: column names, then a rule and a row in turn; bands of columns where `room` is too
+    small."""
     # An empty cell without an owner prints as a dot, so that it differs from a cell without a label.
     labels = [
         label.replace("\n", " ") or ("." if paint == palette.HOLE else "")
@@ -58,6 +60,7 @@ def _grid_lines(grid: Grid, ansi: bool, room: int | None) -> list[str]:
 
 
 def _row(grid: Grid, labels: list[str], row: int, room: int, ansi: bool) -> str:
+    """One row of cells between `|`; marked cells stand in brackets."""
     cells, start = [], row * grid.columns.size
     for column, span in enumerate(grid.widths(row)):
         cell = start + column
@@ -74,6 +77,7 @@ def _row(grid: Grid, labels: list[str], row: int, room: int, ansi: bool) -> str:
 
 
 def _rule(grid: Grid, row: int, room: int, left: int) -> str:
+    """The rule above `row`, `+---+`, double where the group changes."""
     columns = grid.columns.size
     heavy = [
         bool(grid.groups)

@@ -97,6 +97,7 @@ def escaped(text: str) -> str:
 
 
 def _picture(figure: Figure) -> Iterator[str]:
+    """The lines of the tikzpicture: bounding box, colours, a scope for each grid, legend, texts."""
     sheet = sheet_of(figure)
     yield r"\begin{tikzpicture}[x={(0bp,-1bp)},y={(1bp,0bp)},line width=.4bp,font=\ttfamily\small]"
     yield rf"\path[use as bounding box] (0,0) rectangle ({_pt(sheet.height)},{_pt(sheet.width)});"

@@ -108,6 +108,8 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
 
 
 def _fitting(thing: object) -> View:
+    """The view of a thing without a name: by registered type, by type, then by what it has. Raises DrawError for
+    none."""
     defaults: dict[Any, View] = {
         AnyLayout: Plain(),
         ConflictFreeLayout: Plain(),

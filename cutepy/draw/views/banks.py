@@ -69,6 +69,7 @@ class Banks:
         return look.hue(bank, self.banks, usual="ordered")
 
     def _grid(self, panel: Panel, look: Look) -> Grid:
+        """One panel with the bank of each element as its colour, and as its label where asked for."""
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
         plain = layout_grid(panel, Look("none", "none" if label == "bank" else label, look.style))
         table = table_of(panel, look.style.limit)

@@ -79,6 +79,8 @@ class ThreadValue:
         )
 
     def _base(self, partition: AnyLayout) -> Layout:
+        """The layout whose elements are owned: `over`, or the line of all indices up to the cosize of the
+        partition."""
         if self.over is None:
             if not gives_offsets(partition):
                 raise DrawError(
@@ -108,6 +110,7 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
 
 
 def _check_inside(partition: AnyLayout, over: Layout, owners: Owners) -> None:
+    """Raises DrawError for the first owned value that `over` does not have; not asked of very large ones."""
     if over.size > LARGEST_PARTITION:
         return
     rows, columns = extents(over)
@@ -142,6 +145,8 @@ def number_set(numbers: Iterable[int]) -> str:
 
 
 def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) -> Grid:
+    """The cells of `over`: labels, colours and hints by their owners (thread, value, rest), the first owner's
+    colour."""
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
     several = panel_count(partition) > 1
     labels, hints = [], []
@@ -174,6 +179,7 @@ def _indices(partition: AnyLayout, owners: Sequence[Owner]) -> tuple[int, ...]:
 
 
 def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, several: bool) -> str:
+    """The text of a cell by its owners: T and V with sets of numbers, pairs where the sets do not identify them."""
     if not isinstance(label, str):
         return clean(str(label(mine[0], cell)))
     if label == "index":
@@ -205,6 +211,7 @@ def _all(mine: Sequence[Owner], several: bool) -> str:
 
 
 def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
+    """The paint of a cell by its first owner; a hole where there is none."""
     if not mine:
         return palette.HOLE
     thread, value, rest = mine[0]
@@ -287,6 +294,8 @@ class Memory:
 
 
 def _held(layout: AnyLayout) -> Held:
+    """For every offset the index and the coordinate of each coordinate that leads there, in the order of the
+    layout."""
     held: Held = {}
     for panel in panels(layout):
         table = table_of(panel, layout.size)
@@ -297,6 +306,7 @@ def _held(layout: AnyLayout) -> Held:
 
 
 def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Look) -> Grid:
+    """The grid of `width` offsets a row from `start` on; offsets that no coordinate reaches are holes."""
     color, label = look.colored_by(*HELD_COLORS), look.labelled_by(*HELD_LABELS)
     high = max(held)
     rows = -(-(high - start + 1) // width)
@@ -338,6 +348,7 @@ def _held_hint(here: Sequence[tuple[int, str]], at: int) -> str:
 
 
 def _held_label(here: Sequence[tuple[int, str]], label: str | CellFunction, at: int) -> str:
+    """The text of an offset: by its coordinates, its indices, its offset, or the caller's function."""
     if label == "none" or not here:
         return ""
     if label == "offset":
@@ -352,6 +363,7 @@ def _held_label(here: Sequence[tuple[int, str]], label: str | CellFunction, at: 
 def _held_paint(
     here: Sequence[tuple[int, str]], color: str | CellFunction, at: int, limits: tuple[int, int, int]
 ) -> str:
+    """The paint of an offset: a hole without coordinates, else on the ramp of indices or of offsets."""
     if not here:
         return palette.HOLE
     if not isinstance(color, str):

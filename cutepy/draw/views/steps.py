@@ -68,6 +68,7 @@ class Steps:
 
 
 def _as_expression(thing: object) -> Expression:
+    """The call that a thing is or was made from. Raises DrawError where it is none."""
     if isinstance(thing, Expression) and thing.function:
         return thing
     call = getattr(thing, "call", None)
@@ -79,6 +80,7 @@ def _as_expression(thing: object) -> Expression:
 
 
 def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
+    """The grids of a call and the notes below them, by what the operation makes of its first operand."""
     for thing in (*call.operands, call.value):
         if isinstance(thing, AnyLayout) and as_layout(thing, "steps").size > LARGEST_STEPS:
             raise DrawError(
@@ -259,6 +261,7 @@ def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], l
 
 
 def _strip(end: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: Layout, look: Look) -> Grid:
+    """The line of offsets 0 to end - 1, 32 a row: the colour of an offset is the number of the copy that has it."""
     if end > 4 * LARGEST_STEPS:
         raise DrawError(
             f"view 'steps' of a complement: the copies reach offset {end}; it draws up to {4 * LARGEST_STEPS}"
@@ -286,6 +289,7 @@ def _strip(end: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: La
 
 
 def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> list[Grid]:
+    """The operand coloured by tile, and the result coloured by its mode of tiles."""
     tiles = [tile for tile, _place in tile_numbers(layout, call.operands[1])]
     rows, columns = extents(layout)
     whole = replace(
@@ -301,6 +305,7 @@ def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> lis
 
 
 def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
+    """The block, the tiler if it is a layout, and the result coloured by copy."""
     by_mode = call.function == "logical_product" and isinstance(call.operands[1], tuple)
     kind = "block" if by_mode else tile_color(call)
     grids = [_captioned(f"block\n{block}", block, look, _one_color)]

@@ -309,6 +309,7 @@ def written(pattern: object) -> str:
 
 
 def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
+    """True if a nested coordinate is one that `pattern` selects; `_` selects all, a number the index of its mode."""
     if keeps(pattern):
         return True
     if isinstance(pattern, tuple):

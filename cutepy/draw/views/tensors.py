@@ -56,6 +56,7 @@ class Data:
 
 
 def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
+    """One panel with the elements of a tensor as labels or colours; elements outside the guard are holes."""
     label, color = look.labelled_by("data", *LABELS), look.colored_by(*COLORS, "value")
     # Start from the layout's grid, then replace what shows data.
     plain = layout_grid(
@@ -168,6 +169,7 @@ def operands_of(thing: object) -> Iterable[tuple[str, Layout, tuple[int, ...]]]:
 
 
 def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure:
+    """The thread-value picture of operand "a", "b" or "c" over its tile; B is drawn as (K, N)."""
     over = Layout(tile)
     caption = {"a": "A (M,K)", "b": "B (K,N)", "c": "C (M,N)"}[name]
     if len(tile) == 3:  # several blocks side by side

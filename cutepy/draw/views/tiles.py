@@ -71,6 +71,8 @@ class Tiles:
         )
 
     def _chosen(self, layout: AnyLayout, count: int) -> int:
+        """The number of the tile that is asked for by number or coordinate. Raises DrawError for one that is not
+        there."""
         tiles = as_tuple(zipped_divide(Layout(layout.shape), self.tiler).shape)[1]
         try:
             number = crd2idx(self.tile, tiles) if isinstance(self.tile, tuple) else self.tile or 0
@@ -85,6 +87,7 @@ class Tiles:
         return number
 
     def _owners(self, layout: AnyLayout) -> Owners:
+        """The owners of each position of a tile by `threads`, none without. Raises DrawError where they do not fit."""
         if self.threads is None:
             if self.thread is not None:
                 raise DrawError(f"thread={self.thread}: give threads, the layout of (thread, value) over a tile, too")
@@ -122,6 +125,7 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[Place]:
 
 
 def _tiled(panel: Panel, tiles: Sequence[Place], count: int, look: Look) -> Grid:
+    """One panel with a colour, or a label, by the number of the tile or of the position in it."""
     color, label = look.colored_by("tile", "place", "none"), look.labelled_by(*LABELS, "tile", "place")
     own = label in ("tile", "place")
     plain = layout_grid(panel, Look("none", "none" if own else label, look.style))

@@ -201,6 +201,8 @@ def _units(firsts: Collection[int], wide: int, unit: int) -> set[int]:
 
 
 def _witness(access: int, phase: Phase, wide: int, banks: int) -> ConflictWitness:
+    """The busiest bank of a phase (the lowest number among equals), with the first lane that wants each of its
+    words."""
     bank = max(phase.counts, key=lambda bank: (phase.counts[bank], -bank))
     wanted: dict[int, int] = {}
     for lane, first in phase.firsts.items():

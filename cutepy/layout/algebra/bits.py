@@ -206,6 +206,7 @@ def swizzles(width: int, moved: int = 0) -> Iterator[Swizzle]:
 
 
 def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
+    """The plain layout with these columns, which share no bits: coalesced, or nested to refine `shape`."""
     if shape is None:
         return from_modes(*coalesced(_make((2,) * len(columns), columns)))
     modes: list[Layout] = []
@@ -219,6 +220,7 @@ def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
 
 
 def _not_linear(layout: AnyLayout) -> str:
+    """The reason why `columns_of(layout)` is None, as the end of a message."""
     plain = plain_part(layout)
     for extent, step in flat_modes(plain):
         if type(extent) is not int or extent & (extent - 1):

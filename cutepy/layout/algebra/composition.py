@@ -167,6 +167,7 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
 
 
 def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) -> CompositionError:
+    """The error of a leaf along which the map is no layout: the first index that breaks it, and what was expected."""
     clause, position = refused.clause, refused.position
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     extent, step = extents[position], steps[position]
@@ -198,6 +199,7 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
 
 
 def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError:
+    """The error where each leaf is a layout but their sum carries: the first coordinate that is not additive."""
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     flat = additive_witness(outer, inner) if inner.size <= LARGEST_TABLE else _first_carry(outer, inner)
     assert flat is not None, "a digit carries, so some coordinate is not additive"
@@ -289,6 +291,7 @@ def composition(outer: Layout, inner: object) -> Layout:
 
 
 def _by_tiler(outer: Layout, inner: object) -> Layout:
+    """`outer` composed with a tuple (mode by mode), an integer N (as N:1), `_` or None (kept)."""
     if isinstance(inner, tuple):
         return by_mode(composition, outer, inner, keep_rest=False)
     if type(inner) is int:
@@ -307,6 +310,7 @@ def _scaled(tree: IntTuple, factor: int) -> IntTuple:
 
 
 def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
+    """The layout whose leaf i has the shape and stride `modes[i]`, nested as `inner`."""
     if type(inner.shape) is not tuple:
         return _make(*modes[0])
     if tuple not in map(type, inner.shape):

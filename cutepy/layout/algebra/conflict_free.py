@@ -160,6 +160,7 @@ def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **number
 
 
 def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> LaneAccess:
+    """An access of the caller as (lane, value), checked: whole elements, and values that are whole vectors."""
     check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")

@@ -116,6 +116,7 @@ class Conversion(ReprIsStr):
         return "\n  ".join([head + count, *self._steps()])
 
     def _steps(self) -> list[str]:
+        """The lines of the printed plan, in order: swaps before, one line for each received value, swaps after."""
         lines = [f"{_when(swap)}: registers r and r^{swap.registers} change, before" for swap in self.before]
         own_index = "thread" if self.permutation is None else f"{self.permutation}(thread)"
         for number, step in enumerate(self.rounds):
@@ -203,6 +204,8 @@ class BitColumns(NamedTuple):
 
 
 def _bit_columns(call: str, layout: AnyLayout) -> BitColumns:
+    """The columns of a thread-value layout, of threads and of values. Raises LayoutError where it is not linear
+    over F2."""
     check_known(call, layout)
     columns = columns_of(layout) if layout.rank > 1 else None
     if columns is None:
@@ -217,6 +220,8 @@ def _bit_columns(call: str, layout: AnyLayout) -> BitColumns:
 
 
 def _check_same(call: str, source: AnyLayout, target: AnyLayout, pair: ConversionPair) -> None:
+    """Raises LayoutError unless both layouts have the same number of threads and the source holds every element of
+    the target."""
     if source[0].size != target[0].size:
         raise LayoutError(
             f"{call}: {source[0].size} threads hold the tile, and {target[0].size} want it; make them equal"

@@ -328,6 +328,7 @@ def _sorted(
     """By what the first threads take at some of the accesses, the first one and the last one included."""
 
     def sampled(digits: Sequence[Digit]) -> int:
+        """The cost of some accesses of the first subgroup, both sides added: an estimate that ranks candidates."""
         others = problem.indices([digit for digit in rest if digit not in digits])
         some = [*others[:: max(1, len(others) // accesses)], others[-1]]
         first = problem.indices(digits)[: problem.lanes]

@@ -191,6 +191,8 @@ class Search:
         return None if values is None else self._rows(values)
 
     def _extended(self, values: list[int], used: int, state: list[tuple[tuple[int, ...], int]]) -> list[int] | None:
+        """Depth-first search: images of all basis vectors that continue `values`; None if there are none, or the
+        budget is spent."""
         if len(values) == len(self.basis):
             return values
         # Canonical choice up to a change of basis: values so far, or the next unused unit vector.

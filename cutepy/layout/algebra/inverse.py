@@ -170,6 +170,8 @@ def _along(call: OfPlain, axis: Layout) -> Layout:
 
 
 def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    """`nullspace` of a composed layout: the kernel over F2, or that of what comes before an injective last
+    function."""
     known_sizes(call, layout)
     if (columns := index_columns(layout)) is not None:
         return linear_layout_of(kernel_of(columns))

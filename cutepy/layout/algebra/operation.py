@@ -146,9 +146,11 @@ def operation(
     """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
 
     def decorated(function: Callable[Concatenate[First, Given], Result]) -> Acting[First, Given, Result]:
+        """The public function of an operation, with its record put into OPERATIONS."""
         plain: Act = function
 
         def general(operands: tuple[object, ...], named: dict[str, object]) -> object:
+            """Every call that is not the fast case: operands in order, then the function itself or the record."""
             first = operands[0]
             # Keyword arguments: bind them once, then treat all operands by position.
             if named or first is None:

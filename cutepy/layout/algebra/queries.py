@@ -230,6 +230,8 @@ def is_injective(layout: AnyLayout) -> bool:
 
 
 def _apart(modes: Modes, layout: AnyLayout) -> bool:
+    """True if modes along one axis, (stride, extent) in order of stride, give different offsets at different
+    coordinates."""
     if modes and modes[0][0] == 0:
         return False
     # Modes in order of stride: with stride > span of the smaller ones, an offset determines its coordinate.

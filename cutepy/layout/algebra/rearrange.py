@@ -314,6 +314,7 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
 
 
 def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
+    """The rank of each leaf of `shape`: an entry of `order` that stops nesting is the rank of all leaves below it."""
     if isinstance(order, SupportsIndex):  # an unknown size has no order
         return [order] * len(leaves(shape))
     if not (isinstance(shape, tuple) and isinstance(order, tuple) and len(shape) == len(order)):

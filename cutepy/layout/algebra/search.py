@@ -43,6 +43,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
     left = MOST_COMPARED
 
     def extend(extents: list[int], strides: list[int]) -> None:
+        """Try every next mode: a stride that leads to the first missing offset, at every extent that stays correct."""
         nonlocal best, left
         reached = listed(from_modes(extents, strides))
         count = len(reached)
@@ -195,6 +196,7 @@ def carry_free_inverse(layout: Layout) -> Modes | None:
     wanted, nodes = list(zip(all_steps, positions, strict=True)), 0
 
     def extend(radices: list[int], steps: list[int]) -> Modes | None:
+        """Depth first over radices whose lowest digit never carries; None after NODES systems or where none works."""
         nonlocal nodes
         nodes += 1
         solution = _strides(radices, wanted)
@@ -252,6 +254,7 @@ def weighted_digits_inverse(layout: Layout) -> Modes | None:
     budget = NODES * 5
 
     def extend(radices: list[int], span: int) -> Modes | None:
+        """Depth first over all radices; a prefix that contradicts the offsets below its span is not continued."""
         nonlocal budget
         budget -= 1
         strides = _strides(radices, offsets)

@@ -244,7 +244,11 @@ def listed(layout: AnyLayout) -> Listed:
 
 
 def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
-    """R with `layout(R(layout(c))) == layout(c)`."""
+    """R with `layout(R(layout(c))) == layout(c)`.
+
+    By Gauss elimination where the layout is linear over F2 and its inverse a layout or one swizzle; else the chain that
+    undoes the map of bits, the offset and the inner layout, one after another.
+    """
     known_sizes(call, layout)
     columns = columns_of(layout)
     if columns is not None:

@@ -284,6 +284,7 @@ def from_strides(array: Any) -> Layout:
 
 
 def _array(table: object) -> Table:
+    """The table as int64, of rank 1 or more. Raises LayoutError for ragged lists and for what is no whole number."""
     try:
         values = np.asarray(table)
     except ValueError:

@@ -197,6 +197,8 @@ def tile_of(call: Callable[..., Layout], layout: Layout, tiler: object) -> Layou
 
 
 def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
+    """The message of a divide that is refused: sizes that do not match (`even`), or copies of the tile that leave
+    gaps."""
     call = f"logical_divide({layout}, {tile})"
     if even:
         return (
@@ -210,7 +212,10 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
 
 
 def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
-    """Split `(tile, rest)` pairs that stand mode by mode, as `guide` nests, into all tiles and all rests."""
+    """All tiles and all rests of a divided layout, whose `(tile, rest)` pairs stand mode by mode as `guide` nests.
+
+    Where `guide` stops, a layout of two modes is one pair; any other is a tile without a rest, 1:0.
+    """
     if not isinstance(guide, tuple):
         if layout.rank != 2:
             return layout, _make(1, 0)
@@ -352,6 +357,8 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 
 
 def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copies_first: bool) -> Layout:
+    """Mode by mode the pair of the block's mode and its copies, or the copies first; extra modes of one operand
+    alone."""
     if not isinstance(tiler, Layout):
         raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler must be a layout; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)

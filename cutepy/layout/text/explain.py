@@ -135,6 +135,7 @@ def _offsets(layout: Layout) -> str:
 def _by_mode_steps(
     function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *more: object
 ) -> Iterator[ExplainStep]:
+    """One step for each mode that a tuple tiler names, and one for the modes that it does not."""
     for position, (mode, entry) in enumerate(zip(layout, tiler, strict=False)):
         if keeps(entry):
             yield ExplainStep(f"Mode {position}: {mode} is kept.", mode)
@@ -147,6 +148,7 @@ def _by_mode_steps(
 
 
 def _coalesce(layout: Layout, profile: object = None) -> Iterator[ExplainStep]:
+    """The steps of `coalesce`: leaves, size-1 modes that go, neighbours that merge or stay apart, result."""
     if isinstance(profile, tuple):
         yield ExplainStep(f"The profile {show(profile)} is coalesced mode by mode.")
         for position, mode in enumerate(list(layout)[: len(profile)]):
@@ -169,6 +171,7 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[ExplainStep]:
 
 
 def _composition(outer: Layout, inner: object) -> Iterator[ExplainStep]:
+    """The steps of `composition`: the digits of the left operand, each leaf of the right one, their sum."""
     if isinstance(inner, tuple):
         yield from _by_mode_steps(composition, outer, inner)
         return
@@ -197,6 +200,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[ExplainStep]:
 
 
 def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[ExplainStep]:
+    """The steps of `complement`: gaps between the modes in order of stride, the last mode, disjointness."""
     target = layout.cosize if cotarget is None else size(cotarget)
     by_stride = sorted((d, s) for d, _at, s in moving(layout))
     yield ExplainStep(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
@@ -221,6 +225,7 @@ def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> It
 
 
 def _disjoint(layout: Layout, rest: Layout) -> ExplainStep:
+    """The step that says that the shifted copies of `layout` are disjoint; checked where there are few offsets."""
     text = f"Shifted by {_offsets(rest)}, the image of {layout} never meets itself: {rest}."
     if layout.size * rest.size > CHECKED:
         return ExplainStep(text, rest)
@@ -232,6 +237,7 @@ def _disjoint(layout: Layout, rest: Layout) -> ExplainStep:
 
 
 def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[ExplainStep]:
+    """The steps of `logical_divide`: the tile, its complement, the pair of both, the composition."""
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_divide, layout, tiler, *[round_up] * round_up)
         return
@@ -260,6 +266,7 @@ def _put(record: Operation, *operands: object) -> Iterator[ExplainStep]:
 
 
 def _logical_product(block: Layout, tiler: object) -> Iterator[ExplainStep]:
+    """The steps of `logical_product`: the room beside the block, the copies in it, disjointness."""
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_product, block, tiler)
         return
@@ -275,7 +282,10 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[ExplainStep]:
 
 
 def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[ExplainStep]]:
+    """The steps of an inverse: the modes in order of stride, then the result with its law checked."""
+
     def story(layout: Layout) -> Iterator[ExplainStep]:
+        """The steps for one layout."""
         modes = sorted((step, extent, at) for step, at, extent in moving(layout))
         listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in modes) or "none"
         yield ExplainStep(f"The modes that move, by stride: {listed}.")

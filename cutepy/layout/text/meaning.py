@@ -45,6 +45,7 @@ def tree_of(node: TextNode, fail: Fail, what: str, *, basis: bool = False) -> In
 
 
 def _named(value: object) -> str:
+    """What kind of thing a value is, with its article, for messages."""
     if keeps(value):
         return "`_`"
     names = {
@@ -90,6 +91,7 @@ def _over_f2(compact: Layout, stride: TextNode, fail: Fail) -> AnyLayout:
 
 
 def _check_congruent(shape: TextNode, stride: TextNode, fail: Fail) -> None:
+    """Raises the error that points at the first stride that does not nest as its size."""
     if isinstance(shape.value, tuple) and isinstance(stride.value, tuple):
         if len(shape.value) != len(stride.value):
             raise fail(
@@ -231,6 +233,7 @@ def arithmetic(sign: str, left: TextNode, right: TextNode, fail: Fail) -> TextNo
 
 
 def _whole(value: Any, node: TextNode, fail: Fail) -> object:
+    """A number of a text as an int or a SymPy expression. Raises for fractions and for 10^40 or more."""
     if getattr(value, "is_Rational", False):
         if not getattr(value, "is_Integer", False):
             raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
@@ -255,6 +258,7 @@ _ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
 
 
 def _layout(call: CallNode) -> AnyLayout:
+    """The layout that a call of `Layout` or `make_layout` spells: of layouts, or of a shape and a stride."""
     swizzle = call.keywords.get("swizzle")
     if swizzle is not None and not keeps(swizzle.value):
         others = {name: node for name, node in call.keywords.items() if name != "swizzle"}
@@ -606,6 +610,7 @@ def _dividing(tiler: object, shape: IntTuple) -> object:
 
 
 def _check_size(operand: object, call: CallNode) -> None:
+    """Raises for a layout among the operands with more than LARGEST_OPERAND coordinates."""
     if isinstance(operand, tuple):
         for entry in operand:
             _check_size(entry, call)

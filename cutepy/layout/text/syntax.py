@@ -124,6 +124,7 @@ class Tokens:
         return NotationError(message, self.text, self.next.column if column is None else column)
 
     def _read(self, at: int) -> Token:
+        """The token that begins at column `at`, after blanks and prefixes without a meaning; kind "end" at the end."""
         skipped = _SKIPPED.match(self.text, at)
         at = skipped.end() if skipped else at
         if at >= len(self.text):
@@ -324,6 +325,7 @@ class Reader:
         raise self.tokens.error(f"expected a number or '(', found {seen}", token.column)
 
     def _counted(self, token: Token, value: object) -> TextNode:
+        """A leaf of the tree; raises after 2 * LARGEST_COUNT of them."""
         self.count += 1
         if self.count > 2 * LARGEST_COUNT:
             raise self.tokens.error(

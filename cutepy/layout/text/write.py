@@ -68,6 +68,7 @@ def to_cpp(layout: Function) -> str:
 
 
 def _cpp_type(tree: IntTuple, name: str) -> str:
+    """A static int tuple as a C++ type: `_4`, `Int<5>`, `E<0>`, or `name<...>` for a tuple."""
     if isinstance(tree, tuple):
         return f"{name}<{','.join(_cpp_type(entry, name) for entry in tree)}>"
     if isinstance(tree, Basis):
@@ -79,6 +80,7 @@ def _cpp_type(tree: IntTuple, name: str) -> str:
 
 
 def _cpp_tuple(value: IntTuple, name: str) -> str:
+    """An int tuple, some sizes unknown, as a C++ value: `_4{}`, a name, or `name(...)` for a tuple."""
     if isinstance(value, tuple):
         return f"{name}({','.join(_cpp_tuple(entry, name) for entry in value)})"
     if isinstance(value, Basis):

@@ -90,6 +90,7 @@ def as_value(total: Any) -> Any:
 
 
 def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
+    """The nested coordinate of (path, value) terms: terms of one path add up, axes without a term are 0."""
     # All terms end at this axis: add them.
     if all(not path for path, _ in terms):
         total = terms[0][1] if terms else 0
@@ -274,6 +275,7 @@ def flat_index(index: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> A
 
 
 def _check_scalar(crd: object, shape: IntTuple) -> None:
+    """Raises Slicing for `_` or None, and CoordinateError for what is no number."""
     if crd is _ or crd is None:
         raise Slicing
     if type(crd) is tuple:
@@ -389,6 +391,8 @@ def slice_(crd: Coordinate, tree: IntTuple, call: str = "slice_") -> IntTuple:
 
 
 def _select(crd: tuple[Coordinate, ...], tree: IntTuple, wanted: bool) -> tuple[IntTuple, ...]:
+    """The entries of `tree` at which `crd` has `_` (`wanted`), or a number (not `wanted`), one level deep in each
+    tuple."""
     if not isinstance(tree, tuple) or len(crd) != len(tree):
         raise CoordinateError(f"coordinate {crd} does not nest as {tree}")
     chosen: list[IntTuple] = []

@@ -118,6 +118,7 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
 
 
 def _integral(term: Term) -> Fact:
+    """The fact that makes a quotient an integer: its denominator divides its numerator."""
     import sympy
 
     # n/d is an integer exactly when d divides n.
@@ -136,6 +137,8 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts 
     values: list[int] = []
 
     def checked(tree: object, along: object, depth: int) -> tuple[IntTuple, IntTuple]:
+        """Shape and stride of one subtree, checked and in normal form; its leaves are appended to `sizes` and
+        `values`."""
         if depth > MAX_DEPTH:
             raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
         if isinstance(tree, tuple):
@@ -174,6 +177,7 @@ def is_plain(shape: object, stride: object) -> bool:
 
 
 def _is_plain_tuple(shape: tuple[object, ...], stride: object, depth: int) -> bool:
+    """`is_plain` of a tuple at this depth: congruent tuples of ints, extents from 1, at most MAX_DEPTH deep."""
     if type(stride) is not tuple or len(stride) != len(shape) or depth >= MAX_DEPTH:
         return False
     mode = 0  # counting is faster than zip, and every layout comes through here
@@ -189,6 +193,7 @@ def _is_plain_tuple(shape: tuple[object, ...], stride: object, depth: int) -> bo
 
 
 def _whole_number(value: Any, what: str, whole: object) -> int:
+    """A leaf as an int, a Size or a SymPy expression. Raises LayoutError, which names `what` it is, for all else."""
     number: int
     if type(value) is int:
         return value

@@ -329,6 +329,7 @@ def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:
 
 
 def _zip_longest(left: IntTuple, right: IntTuple, combine: Callable[[int, int], int], sign: str) -> IntTuple:
+    """`combine` leaf by leaf, missing entries as 0; LayoutError where a number other than 0 meets a tuple."""
     if isinstance(left, tuple) and isinstance(right, tuple):
         width = max(len(left), len(right))
         # The shorter tuple is continued with zeros.

@@ -154,6 +154,7 @@ def mma_atoms() -> list[MMAAtom]:
 
 
 def _warpgroup_and_newer() -> list[MMAAtom]:
+    """The wgmma atoms of sm_90 and the tcgen05 atoms of sm_100."""
     kinds = [
         (16, 16, ("f16", "f16", "f16")),
         (16, 16, ("f16", "f16", "f32")),

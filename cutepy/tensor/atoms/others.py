@@ -57,6 +57,7 @@ def _result(size: int, blocks: int, rows_in_succession: int) -> Layout:
 
 
 def _mfma(arch: str, shape: tuple[int, int, int], blocks: int, types: tuple[str, str, str]) -> MMAAtom:
+    """The atom of an MFMA instruction of (size, size, k) with `blocks` independent blocks, on 64 lanes."""
     size, _, k = shape
     in_succession = 1 if types[2] == "f64" and size > 4 else 4
     return MMAAtom(
@@ -107,6 +108,7 @@ def _wmma(arch: str, types: tuple[str, str, str]) -> MMAAtom:
 
 
 def _amd() -> list[MMAAtom]:
+    """The MFMA atoms of CDNA and the WMMA atoms of RDNA3 and RDNA4."""
     atoms = [
         _mfma(arch, (size, size, k), blocks, (kind, kind, result))
         for arch, kind, result, forms in MFMA
@@ -126,6 +128,7 @@ AMX = (
 
 
 def _dpas(rows: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
+    """The atom of a DPAS instruction: `rows` x 16 by k on a subgroup of 16."""
     packed = max(1, k // 16)
     if packed > 1:
         a = thread_value((16, packed * rows), ((packed, rows), (rows, 1)))
@@ -161,6 +164,7 @@ def _amx(instruction: str, packed: int, types: tuple[str, str, str]) -> MMAAtom:
 
 
 def _intel() -> list[MMAAtom]:
+    """The DPAS and AMX atoms."""
     atoms = []
     for rows in (1, 2, 4, 8):
         atoms.append(_dpas(rows, 16, ("f16", "f16", "f32")))
