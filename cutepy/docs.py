@@ -201,8 +201,8 @@ def inline(text: str, md: Markdown) -> str:
 def _stop(source: str, md: Markdown, error: Exception) -> NoReturn:
     """End the build with file, line and reason."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
-    told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
-    message = f"{_place(source, md)}layout fence {shorten(first, 80)!r}: {told}"
+    reason = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
+    message = f"{_place(source, md)}layout fence {shorten(first, 80)!r}: {reason}"
     cause = None if isinstance(error, CutepyError) else error  # the message says it all
     try:
         from pymdownx.superfences import SuperFencesException

@@ -105,7 +105,7 @@ def run_adapters(options: Namespace) -> None:
     """List what there is, mark what is used, say what it can do."""
     listed, lines = adapters(), []
     try:
-        # A wrong CUTEPY_ADAPTER is told and the list is shown all the same.
+        # A wrong CUTEPY_ADAPTER is reported, and the list is shown all the same.
         chosen = choose_adapter().index
     except DeviceError as error:
         chosen = -1

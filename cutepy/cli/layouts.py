@@ -109,7 +109,8 @@ def run_ask(options: Namespace) -> None:
 
 
 def _of_threads(layout: AnyLayout, options: Namespace) -> dict[str, str]:
-    """What is asked of a layout from (thread, value): who owns an element, what a thread holds, how widely it moves."""
+    """What is asked of a layout from (thread, value): the owner of an element, the elements of a thread, its widest
+    access."""
     answers: dict[str, str] = {}
     if (options.owner or options.thread) and options.tile is None:
         raise CommandError("--owner and --thread ask about the elements of a tile; say its shape, --tile '(16,16)'")

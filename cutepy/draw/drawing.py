@@ -73,7 +73,7 @@ class Drawing:
         return svg(self.figure, self.style)
 
     def html(self) -> Html:
-        """An HTML element whose cells tell how their value comes about; a notebook shows the result as such."""
+        """An HTML element whose cells show the sum that gives their value; a notebook shows the result as such."""
         return html(self.figure, self.style)
 
     def text(self, *, ansi: bool = False, width: int | None = None) -> str:

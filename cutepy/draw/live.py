@@ -61,7 +61,7 @@ def _record(grid: Grid) -> dict[str, object]:
 
 
 def _summed(layout: AnyLayout | None) -> dict[str, object]:
-    """What a sum is made of; nothing for layouts whose values the script does not compute."""
+    """Shape, stride and swizzle, from which the script computes sums; nothing for layouts that it does not compute."""
     swizzle: dict[str, object] = {}
     if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and type(layout.offset) is int:
         outer = layout.outer

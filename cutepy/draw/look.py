@@ -21,7 +21,7 @@ Palette: TypeAlias = Literal["distinct", "ordered"]
 ViewName: TypeAlias = Literal[
     "grid", "memory", "tree", "tiles", "tv", "banks", "swizzle", "steps", "compare", "data", "mma", "copy"
 ]
-"""The views, in the order in which they are told: everything that lists them derives from this."""
+"""The views, in the order of the documentation: every list of views derives from this one."""
 
 TENSOR_VIEWS = ("data", "mma", "copy")
 """Views of tensors and atoms, of which no text of a layout is one."""
@@ -103,7 +103,7 @@ def _chosen(what: str, asked: str | CellFunction | None, allowed: tuple[str, ...
 
 
 class Options(TypedDict, total=False):
-    """What `draw` may be told beside what to show: the fields of `Style`, and the parameters of the views."""
+    """The keyword options of `draw`: the fields of `Style`, and the parameters of the views."""
 
     title: str | None
     theme: Theme
@@ -146,7 +146,7 @@ OPTIONS = {
     "banks": "how many banks there are",
     "bank_bytes": "bytes that one bank serves at once",
 }
-"""Everything that a picture may be told, wherever it is asked for: in Python, in a fence, on the command line."""
+"""Every option of a picture with its help text: in Python, in a fence, on the command line."""
 
 
 def expect_options(names: Iterable[str], also: Sequence[str] = ()) -> None:

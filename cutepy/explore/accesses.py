@@ -241,8 +241,8 @@ def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
             (ways, others), more = _ways(best, access), best.cosize - layout.size
             if ways < now:
                 kind, cost = ("padding", f"{more} more elements") if more else ("swizzle", "no more memory")
-                told = f"{ways}-way; {others}-way with mode {1 - access.lanes} as threads; {cost}"
-                suggestions[str(best)] = [kind, str(best), told]
+                verdict = f"{ways}-way; {others}-way with mode {1 - access.lanes} as threads; {cost}"
+                suggestions[str(best)] = [kind, str(best), verdict]
     return list(suggestions.values()) or [
         ["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now}"]
     ]

@@ -2,8 +2,8 @@
 
 `i8` has 8 bits, as in WGSL and Rust; NumPy's code "i8" of eight bytes is `i64`.
 
-A matrix of a subgroup is a value too: what its threads hold together, an array of (rows, columns), and nobody sees an
-element of. Where an array holds it in memory a `Window` says.
+A matrix of a subgroup is a value too: what its threads hold together, an array of (rows, columns), and no thread sees
+an element of. Where an array holds it in memory a `Window` says.
 
 Law: a host tensor holds any type of `DTYPES`; what goes to a GPU passes `gpu_dtype` first.
 """
@@ -111,16 +111,16 @@ def gpu_dtype(spec: object) -> DType:
 
     Raises TensorError for a type that WGSL lacks (f64, 8, 16 and 64-bit integers, complex), saying how to convert.
     """
-    found = as_dtype(spec)
-    if found.on_gpu:
-        return found
+    kind = as_dtype(spec)
+    if kind.on_gpu:
+        return kind
     there = _listed(dtype for dtype in DTYPES.values() if dtype.on_gpu)
     pairs = ".view(np.float32) of complex64, pairs of numbers; gpu.array and kernels take complex64 itself"
     # The conversion that the message names, by NumPy's kind.
     way = {"i": ".astype(np.int32)", "u": ".astype(np.uint32)", "c": pairs}
     raise TensorError(
-        f"dtype {found} ({found.numpy}): no such element type on a GPU; there are {there}; "
-        f"convert the array first: {way.get(found.kind, '.astype(np.float32)')}"
+        f"dtype {kind} ({kind.numpy}): no such element type on a GPU; there are {there}; "
+        f"convert the array first: {way.get(kind.kind, '.astype(np.float32)')}"
     )
 
 

@@ -67,7 +67,7 @@ class Engine(Protocol):
     `load_matrix(matrix, window)` and `store_matrix(value, window)`, which move whole matrices of a fragment;
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
     `unbounded`, True where any offset has a value;
-    `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
+    `confined`, True where no prover checks accesses later, so that a view of the elements must not reach others.
     """
 
     @property
@@ -84,7 +84,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewEngine:
-    """Memory that belongs to somebody else: `memory` is flat, and offset 0 is its element `origin`.
+    """Memory that another object owns: `memory` is flat, and offset 0 is its element `origin`.
 
     `home` is the layout of the array it came from, if it was one.
     """
@@ -265,7 +265,7 @@ def _allocate_array(dtype: DType, length: int, space: Space, name: str) -> Engin
 
 
 ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("allocator", default=_allocate_array)
-"""Who allocates owning tensors; a kernel trace sets its own."""
+"""The allocator of owning tensors; a kernel trace sets its own."""
 
 
 def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:

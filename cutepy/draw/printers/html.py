@@ -1,4 +1,4 @@
-"""The HTML printer: real tables whose cells tell, when pointed at or focused, how their value comes about.
+"""The HTML printer: real tables whose cells show, when pointed at or focused, the sum that gives their value.
 
 Styles alone do it; there is no script, no link, nothing to load.
 """

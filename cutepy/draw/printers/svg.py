@@ -158,7 +158,7 @@ def _cells(grid: Grid) -> dict[str, list[str]]:
 
 
 def _all_escaped(texts: Sequence[str]) -> Sequence[str]:
-    """Texts between tags; those without special characters are told at once, for speed."""
+    """Texts between tags; those without special characters are recognised together, for speed."""
     joined = "".join(texts)
     return list(map(escaped, texts)) if "&" in joined or "<" in joined or ">" in joined else texts
 

@@ -16,7 +16,7 @@ _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 def text(figure: Figure, *, ansi: bool = False, room: int | None = None) -> str:
     """The figure as lines of text; `ansi` adds the colours of the cells as terminal escapes.
 
-    A table wider than `room` characters is told in bands of columns, one under another.
+    A table wider than `room` characters is printed in bands of columns, one under another.
     """
     lines = [figure.title] if figure.title else []
     for grid in figure.grids:
@@ -89,6 +89,6 @@ def _rule(grid: Grid, row: int, room: int, left: int) -> str:
 
 
 def _padded(label: str, room: int) -> str:
-    """Set to the right, as numbers are; a label that runs from right to left does not turn its neighbours."""
+    """Set to the right, as numbers are; a label that runs from right to left does not reverse its neighbours."""
     pad = " " * (room - width(label))
     return pad + (f"{_FIRST_ISOLATE}{label}{_END_ISOLATE}" if right_to_left(label) else label)

@@ -102,8 +102,8 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
     # Lanes are mode 0: down a column as the layout is, along a row with modes 0 and 1 exchanged.
     lines: dict[str, AnyLayout] = {"along a row": layout}
     if layout.rank > 1:
-        turned = select(plain_part(layout), 1, 0)
-        along = layout.with_inner(turned) if isinstance(layout, ComposedLayout) else turned
+        transposed = select(plain_part(layout), 1, 0)
+        along = layout.with_inner(transposed) if isinstance(layout, ComposedLayout) else transposed
         lines = {"down a column": layout, "along a row": along}
     for name, lanes in lines.items():
         asked = accesses("view 'banks'", lanes, wide, wide)

@@ -63,7 +63,7 @@ class ThreadValue:
             raise DrawError(
                 f"view 'tv' of {partition}: it takes a layout of (thread, value) or (thread, value, rest...)"
             )
-        # The elements that are drawn, then who holds each, then the check that no owner is outside.
+        # The elements to draw, the owners of each, then the check that no owner is outside.
         over = self._base(partition)
         owners = owners_of(partition)
         _check_inside(partition, over, owners)

@@ -1,4 +1,4 @@
-"""The layout of a tile in workgroup memory that no access waits in: found from the accesses, or shown not to exist.
+"""The search for a layout of a tile in workgroup memory without bank conflicts, and the proof where there is none.
 
 Law: an access of a tile of powers of two is a linear map from lanes to elements over F2, and so is every layout that is
 an order of the modes and a map of bits. A phase is free of conflicts when the bits that choose the bank tell its words
@@ -211,10 +211,10 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
         back = Image(basis)
         fixed = max(word_bits, *(len(span.vector) for span in spans))
         # Accesses in the basis in which elements taken at once come first.
-        turned = tuple(tuple(back.solve(c) or 0 for c in (*span.lanes, *span.vector)) for span in spans)
-        problem = BankProblem(bits, word_bits, fixed, max(0, word_bits + bank_bits - fixed), turned)
+        phases = tuple(tuple(back.solve(c) or 0 for c in (*span.lanes, *span.vector)) for span in spans)
+        problem = BankProblem(bits, word_bits, fixed, max(0, word_bits + bank_bits - fixed), phases)
         rows, reason = rows_for(problem)
-        lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in turned]
+        lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in phases]
         cost = max(lacking), sum(1 << short for short in lacking)
         if best is None or cost < best[0]:
             places = [back.solve(1 << bit) or 0 for bit in range(bits)]
@@ -456,6 +456,6 @@ def _common(one: Sequence[int], other: Sequence[int]) -> list[int]:
 
 
 def _order(common: Sequence[int], values: Sequence[int]) -> list[int]:
-    """Bits of a value, so turned that the first lead to `common` in order and the others to elements beside them."""
+    """A basis of a value's bits: the first vectors lead to `common` in order, the others complete them."""
     image = Image(values)
     return completed([image.solve(element) or 0 for element in common], len(values))

@@ -163,7 +163,7 @@ def convert(
     1
 
     Raises LayoutError where a layout is not linear, the threads differ in number, the target has an element that
-    nobody holds, and where elements leave their `lanes` threads though shuffles are asked for.
+    no thread of the source holds, and where elements leave their `lanes` threads though shuffles are asked for.
     """
     call = f"convert({source}, {target})"
     if through not in (None, "shuffles", "memory"):

@@ -1,8 +1,8 @@
 """Which thread copies what: the thread-value layout of widest accesses and fewest transactions, from both sides alone.
 
 Law: elements that a thread moves at once are neighbours on both sides, in one order, and begin at a multiple of their
-bytes on both; so the groups follow from the source, and the widest is decided by looking. Who takes which group is an
-order of the digits of the tile's index, and the best of all orders is counted out.
+bytes on both; so the groups follow from the source, and the widest is decided by looking. Which thread takes which
+group is an order of the digits of the tile's index, and the best of all orders is counted out.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _check(call: str, problem: CopyProblem) -> None:
 
 
 def _of_fragment(call: str, problem: CopyProblem) -> WidestCopy:
-    """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
+    """The copy where registers fix which thread has which element: only the order of a thread's values is chosen."""
     (source, target), element_bytes = problem.sides, problem.element_bytes
     if source.space == target.space:
         raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
@@ -155,7 +155,7 @@ def _of_fragment(call: str, problem: CopyProblem) -> WidestCopy:
 
 
 def _of_memories(call: str, problem: CopyProblem) -> CopyProblem:
-    """Two memories of one tile, whose elements are nowhere the same, listed."""
+    """The problem with both sides listed. Raises LayoutError where shapes differ or two elements share an offset."""
     (source, target), threads = (side.layout for side in problem.sides), problem.threads
     if product_each(source.shape) != product_each(target.shape):
         raise LayoutError(f"{call}: the shapes {source.shape} and {target.shape} differ; slice both to one tile")

@@ -1,4 +1,5 @@
-"""Who takes what of a tile that is copied: all ways to deal it out to threads, the best counted out.
+"""The search for a copy's thread-value layout: candidate distributions of a tile to threads, ranked by their
+transactions.
 
 Law: a layout that reaches each element once is an order of digits of the tile's index; so the widest accesses fix some
 digits, and the threads count some of the others. Where a memory goes through the tile in another order, the digits of
@@ -34,7 +35,7 @@ MOST_TRIED = 1 << 12
 MOST_CUTS = 64
 """The most ways to cut the tile's index into digits that are tried."""
 MOST_REORDERED = 64
-"""The most other orders of a small tile's places whose digits are tried."""
+"""The most other numberings of a small tile's elements that are tried."""
 MOST_CUTS_KEPT = 4
 """The most of those, the best by a few accesses, of which all orders are tried; more of small tiles."""
 SMALL = 1 << 10
@@ -50,7 +51,7 @@ Cut = tuple[list[Digit], list[Digit]]
 Sampled = tuple[int, int, tuple[Digit, ...]]
 """What a few accesses take, a number, and the digits of the lanes that do so."""
 Costed = tuple[int, "Distribution", list[tuple[int, int]]]
-"""What all accesses take, who takes what, and for each side what it takes and needs."""
+"""The transactions of all accesses, their distribution, and for each side its transactions and the fewest possible."""
 
 
 class CopySide(NamedTuple):
@@ -86,7 +87,7 @@ def _access_cost(space: str, firsts: tuple[int, ...], wide: int, lanes: int, ban
 
 
 class Distribution(NamedTuple):
-    """Who takes what: the digits that the threads count, those that the values count, `wide` values at once."""
+    """A distribution of a tile: the digits that number threads, those that number values, `wide` values an access."""
 
     threads: tuple[Digit, ...]
     values: tuple[Digit, ...]
@@ -94,7 +95,7 @@ class Distribution(NamedTuple):
 
 
 class CopyProblem(NamedTuple):
-    """A copy that is looked for."""
+    """A copy to be planned: two sides of one tile, the threads, and the memory system that counts its accesses."""
 
     shape: IntTuple
     sides: tuple[CopySide, CopySide]
@@ -107,7 +108,8 @@ class CopyProblem(NamedTuple):
     """The index in the tile of each place that is counted, where that is another one."""
 
     def reordered(self) -> Iterator[CopyProblem]:
-        """The same, its places counted in other orders; none of a linear one, whose bits are turned already."""
+        """The same problem with the tile's elements numbered in other orders; none for a linear one, where any basis is
+        tried."""
         size = len(self.sides[0].offsets)
         if not self.linear and size <= SMALL:
             orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
@@ -373,7 +375,8 @@ def _apart_on_both(sides: Sequence[CopySide], element: int, apart: int) -> bool:
 
 
 def _aligned_bits(source: Columns, target: Columns, count: int) -> Cut | None:
-    """Bits of the index, so turned that the first lead to neighbours and the others to the beginnings of accesses."""
+    """A basis of the index bits: the first vectors lead to neighbours in memory, the others to beginnings of
+    accesses."""
     # Bits that the source maps to 1, 2, 4, ...; the others are changed to begin aligned groups.
     image, low = Image(source), count - 1
     vector = [image.solve(1 << bit) or 0 for bit in range(low.bit_length())]

@@ -1,4 +1,4 @@
-"""Which sums of bits tell the words of every access apart: linear algebra over F2, by itself.
+"""The choice of bank bits: sums of address bits over F2 that give the words of every access different banks.
 
 Law: rows do when they have full rank on the span of each access. What is simple comes first: single bits, sums of two,
 then all, up to a change of basis of the bank; trying all of those proves that none do.
@@ -17,7 +17,8 @@ MOST_TRIED = 1 << 17
 
 
 class BankProblem(NamedTuple):
-    """Bits of an element, so turned that the ones taken at once are the lowest `fixed`; `word` of them share a word.
+    """The accesses in a basis of the element bits: elements taken at once differ in the lowest `fixed` bits, those of
+    one word in the lowest `word`.
 
     Wanted are `free` rows: sums of the bits from `fixed` on that, with the bits between, choose the bank.
     """

@@ -1,8 +1,8 @@
 """Thread-value layouts: the one place where they are checked and listed, and the questions that their lists answer.
 
 Law: such a layout maps (thread, value) to the colexicographic index of an element of a tile; row t of `lanes_of` is the
-layout at (t, v) for every v in order; modes after the first count v together. Who owns an element, what a thread
-touches, how widely it moves is read off these rows.
+layout at (t, v) for every v in order; modes after the first count v together. The owners of an element, the
+elements of a thread and the widest access are read off these rows.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Owner(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Owners(ReprIsStr):
-    """Who holds the element at `crd`: nobody, one value of one thread, or several."""
+    """The owners of the element at `crd`: none, one value of one thread, or several."""
 
     crd: IntTuple
     owners: tuple[Owner, ...]

@@ -204,7 +204,7 @@ def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> It
     target = layout.cosize if cotarget is None else size(cotarget)
     by_stride = sorted((d, s) for d, _at, s in moving(layout))
     yield ExplainStep(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
-    # The same walk as tile.gaps, told step by step.
+    # The same walk as tile.gaps, with one step for each mode.
     filled = 1
     for step, extent in by_stride:
         gap = step // filled if filled else 0

@@ -391,7 +391,7 @@ def slice_(crd: Coordinate, tree: IntTuple, call: str = "slice_") -> IntTuple:
 
 
 def _select(crd: tuple[Coordinate, ...], tree: IntTuple, wanted: bool) -> tuple[IntTuple, ...]:
-    """The entries of `tree` at which `crd` has `_` (`wanted`), or a number (not `wanted`), one level deep in each
+    """The entries of `tree` at which `crd` has `_` (`wanted`), or a number (not `wanted`), of all depths in one
     tuple."""
     if not isinstance(tree, tuple) or len(crd) != len(tree):
         raise CoordinateError(f"coordinate {crd} does not nest as {tree}")

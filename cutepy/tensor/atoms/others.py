@@ -6,8 +6,8 @@ side; of D it holds column `l % N`, four rows in succession. Blocks multiply ind
 Intel: in DPAS, work-item l of a subgroup of 16 owns column l of B and of C, and of A the elements of k that fill its 16
 bits. In AMX one thread has whole tile registers: values count along the row, then along the rows.
 
-Apple documents the type of its 8x8 simdgroup matrices and its `thread_elements`, not who holds what; open kernels do:
-two neighbours of a row to each of 32 threads, in 4x4 quadrants.
+Apple documents the type of its 8x8 simdgroup matrices and its `thread_elements`, not which thread holds which element;
+open kernels do: two neighbours of a row to each of 32 threads, in 4x4 quadrants.
 """
 
 from __future__ import annotations
