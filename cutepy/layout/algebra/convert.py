@@ -340,7 +340,12 @@ class ConversionPair(NamedTuple):
         return Maps(after, permutation, [apply(given, image.solve(1 << bit) or 0) for bit in bits])
 
     def _spreading(self, held: list[int], wanted: list[int]) -> list[int]:
-        """F of least rank such that threads want values of different threads in a round, as far as they hold them."""
+        """The columns of F, the XOR that a thread's index applies to the number of the value it asks for in a round.
+
+        Without it, threads whose wanted elements differ by what one thread holds would ask the same thread in one
+        round. For each such bit of a lane, one bit of the value is flipped, if that leads to another thread; F has the
+        least rank that does so, which is the number of swaps after the shuffles.
+        """
         after = [0] * len(self.target.threads)
         apart = Image(held)
         for bit in [bit for bit in range(self.lane_bits) if apart.add(self.target.threads[bit]) is not None]:

@@ -525,7 +525,11 @@ class Meaning:
         return (*bound.args, *bound.kwargs.values())
 
     def computed(self, call: CallNode, operands: tuple[object, ...]) -> object:
-        """The result of a function."""
+        """What the called function gives for these operands.
+
+        An error of cutepy points at the call's name and carries calls that work as `fixes`; operands of another kind
+        and results too large to compute are refused as NotationError and LayoutError.
+        """
         for operand in operands[1:]:
             _check_size(operand, call)
         # select(L, (0, 2)) is written for select(L, 0, 2).
