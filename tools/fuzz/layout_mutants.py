@@ -37,8 +37,8 @@ MUTANTS = [
         "tests/layout/test_from_table.py::test_of_two_swizzles_with_as_many_bits_the_one_of_fewest_modes",
     ),
     layout(
-        'yield ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode',
-        'yield ExplainStep("") or ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode',
+        'yield ExplainStep(f"From {filled} on, {copies} copies reach {target}, a mode',
+        'yield ExplainStep("") or ExplainStep(f"From {filled} on, {copies} copies reach {target}, a mode',
         "tests/layout/test_explain.py::test_the_story_of_a_complement_is_told_to_its_end",
     ),
     # operations on composed layouts
@@ -112,7 +112,7 @@ MUTANTS = [
     ),
     layout("    if length == 0:\n", "    if length < 0:\n", law("max_common_layout")),
     # evaluation, questions, slices, basis strides
-    layout("(*place, *[0] * (outer.rank - len(place)))", "place", law("evaluation")),
+    layout("(*outer_input, *[0] * (outer.rank - len(outer_input)))", "outer_input", law("evaluation")),
     layout(
         "return ComposedLayout(self.outer, moved(self.offset, by), kept)",
         "return ComposedLayout(self.outer, by, kept)",
@@ -166,7 +166,7 @@ MUTANTS = [
         PRINTS + "::test_a_print_is_read_as_its_layout",
     ),
     layout(
-        "offset == 0 and (chain is not None or part is parts[-2])",
+        "offset == 0 and (chain is not None or link is parts[-2])",
         "offset == 0",
         NOTATION + "::test_errors_point_at_the_column",
     ),
