@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import DrawError, shown
 from ...layout import Layout, Swizzle
-from ...layout.algebra.conflict_free import ConflictFreeLayout
+from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.convert import Conversion
 from ...layout.text.parse import Expression, Lines, parse_expression
 from ...layout.values.composed import AnyLayout
@@ -112,7 +112,7 @@ def _fitting(thing: object) -> View:
     none."""
     defaults: dict[Any, View] = {
         AnyLayout: Plain(),
-        ConflictFreeLayout: Plain(),
+        Found: Plain(),
         Conversion: Moves(),
         Swizzle: Bits(),
         TensorLike: Data(),

@@ -15,7 +15,7 @@ from ...errors import KernelError, LayoutError, TableError
 from ...layout import Layout, conflict_free
 from ...layout.algebra.banks import WORD
 from ...layout.algebra.bits import layout_of_columns, mapped_layout
-from ...layout.algebra.conflict_free import ConflictFreeLayout
+from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.table import from_offsets
 from ...layout.values.bit_map import Columns
 from ...layout.values.composed import AnyLayout
@@ -55,9 +55,7 @@ class Taken:
     said: str
 
 
-def found_for(
-    kernel: Kernel, wishes: Mapping[str, Wish], placed: Mapping[str, Layout]
-) -> dict[str, ConflictFreeLayout]:
+def found_for(kernel: Kernel, wishes: Mapping[str, Wish], placed: Mapping[str, Layout]) -> dict[str, Found]:
     """The layouts for the accesses of `kernel`, in which arrays lie as `placed`.
 
     Raises KernelError for an access that data decide, or that is no layout of (thread, value).
@@ -77,9 +75,9 @@ def cost(kernel: Kernel, name: str) -> tuple[int, int]:
     return sum(access.rounds or 0 for access in mine), sum(access.times for access in mine)
 
 
-def _found(model: Model, accesses: list[Access], wish: Wish, placed: Layout) -> ConflictFreeLayout:
+def _found(model: Model, accesses: list[Access], wish: Wish, placed: Layout) -> Found:
     if not accesses:
-        return ConflictFreeLayout(Layout(wish.shape), (), True, "nobody takes anything of it")
+        return Found(Layout(wish.shape), (), True, "nobody takes anything of it")
     call = f"{wish.place}: gpu.shared(..., {wish.shape}, layout=gpu.solve)"
     # offset -> index of the element, the inverse of the placement that was traced
     element_of = np.empty(placed.size, np.int64)

@@ -18,7 +18,7 @@ from types import FunctionType
 from warnings import warn
 
 from ...errors import CutepyError, KernelError
-from ...layout.algebra.conflict_free import ConflictFreeLayout
+from ...layout.algebra.conflict_free import Found
 from ...layout.values.methods import NotebookRepr
 from ...tensor.dtypes import u32
 from ...tensor.engine import ALLOCATOR
@@ -431,7 +431,7 @@ class KernelFunction(NotebookRepr):
         traced = self._traced_as(call, trace)
         if not trace.wishes:
             return traced
-        tries: list[tuple[Traced, dict[str, ConflictFreeLayout]]] = []
+        tries: list[tuple[Traced, dict[str, Found]]] = []
         for order in range(max(len(wish.orders) for wish in trace.wishes.values())):
             if order:
                 trace = new(order=order)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ...errors import KernelError
 from ...layout import IntTuple, Layout
-from ...layout.algebra.conflict_free import ConflictFreeLayout
+from ...layout.algebra.conflict_free import Found
 from ...layout.values.composed import AnyLayout
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import CURRENT_THREAD
@@ -85,7 +85,7 @@ class Trace:
     #: The arrays of shared memory whose layouts are to be found, what stands for them, and what was found.
     wishes: dict[str, Wish] = field(default_factory=dict)
     placed: dict[str, Layout] = field(default_factory=dict)
-    found: Mapping[str, ConflictFreeLayout] = field(default_factory=dict)
+    found: Mapping[str, Found] = field(default_factory=dict)
     #: Which order of the modes stands for them.
     order: int = 0
     #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.

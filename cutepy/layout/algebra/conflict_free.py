@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ConflictFreeLayout(ReprIsStr):
+class Found(ReprIsStr):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it. `asked` are the accesses, which `check` counts.
@@ -102,7 +102,7 @@ def conflict_free(
     lanes: int = 32,
     banks: int = 32,
     pad: bool = False,
-) -> ConflictFreeLayout:
+) -> Found:
     """The simplest layout of a tile of `shape` in which every access takes as few rounds as its words need.
 
     An access is a layout from (lane, value) to the index of an element, which counts the coordinates of `shape` with
@@ -195,7 +195,7 @@ def _span(access: LaneAccess, count: int, lanes: int) -> Span | None:
     return Span(access, columns[:together], columns[first:last], columns[together:first] + columns[last:])
 
 
-def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> ConflictFreeLayout:
+def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> Found:
     """The best over the choices of elements that share a word, which matters where lanes want less than words."""
     bits = prod(leaves(shape)).bit_length() - 1
     # log2 of the elements in a 4-byte word; elements of a word are in one bank.
@@ -204,7 +204,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
     bank_bits = min(bits - word_bits, banks.bit_length() - 1 - max(0, (element_bytes // WORD).bit_length() - 1))
     # Words beyond 2^bank_bits conflict whatever the layout is.
     least = tuple(max(0, rank_of((*span.lanes, *span.vector)) - word_bits - bank_bits) for span in spans)
-    best: tuple[tuple[int, int], ConflictFreeLayout] | None = None
+    best: tuple[tuple[int, int], Found] | None = None
     # Which elements share a word changes what can be told apart; try the choices, best first.
     for together in _word_mates(spans, word_bits):
         basis = _access_basis(spans, together, bits)
@@ -224,7 +224,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
                 reason = f"{bank_bits} bits choose the bank and tell the words apart"
             if not free and word_bits > max(len(span.vector) for span in spans):
                 reason = "the best of the choices tried of elements that share a word"
-            best = cost, ConflictFreeLayout(layout, tuple(1 << short for short in lacking), free, reason)
+            best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
             if free:
                 break
     assert best is not None
@@ -297,11 +297,11 @@ def _access_basis(spans: Sequence[Span], together: Columns, bits: int) -> list[i
 # Any tile: a pitch.
 
 
-def _padded(call: str, shape: IntTuple, tables: Tables) -> ConflictFreeLayout:
+def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     """The order of the modes and the smallest pitch of its first, counted out; pitches repeat after all banks."""
     sizes = leaves(shape)
     period = max(1, tables.banks * WORD // tables.element_bytes)
-    best: tuple[Cost, ConflictFreeLayout] | None = None
+    best: tuple[Cost, Found] | None = None
     orders = list(_orders(sizes))
     # Pitch p of the fastest mode shifts row i by i * p banks; pitches repeat after `period` elements.
     for order in orders:
@@ -311,9 +311,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> ConflictFreeLayout:
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = (
                     cost,
-                    ConflictFreeLayout(
-                        layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))
-                    ),
+                    Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))),
                 )
             if cost and not cost[0]:
                 break
@@ -325,7 +323,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> ConflictFreeLayout:
     return best[1]
 
 
-def _swizzled(shape: IntTuple, tables: Tables, padded: ConflictFreeLayout) -> ConflictFreeLayout:
+def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
     """An order of the modes after a swizzle, if one serves better than a pitch, or as well in less memory.
 
     Swizzles of one order are tried, the fewest bits first; the first elements of each lane tell most of them off.
@@ -350,7 +348,7 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: ConflictFreeLayout) -> Co
                         cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain), least[0])
                         if cost and cost[:3] < least[:3]:
                             why = "a swizzle of an order of the modes, the first of fewest rounds"
-                            best, least = ConflictFreeLayout(layout, cost[3], not cost[0], why), cost
+                            best, least = Found(layout, cost[3], not cost[0], why), cost
     return best
 
 
@@ -392,7 +390,7 @@ class Trip(NamedTuple):
     bit of `copies` in its index is 1: the others hold the same.
     """
 
-    found: ConflictFreeLayout
+    found: Found
     written: tuple[int, ...]
     read: tuple[int, ...]
     together: int
