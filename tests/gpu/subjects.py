@@ -34,9 +34,12 @@ class Subject:
     def run(self, kernel: Kernel | None = None) -> list[np.ndarray]:
         """The arrays after the kernel, or after another one in its place."""
         arguments = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in self.arguments)
-        call = bind_call(self.function.captures, self.function.signature, arguments, self.static)
+        own, copied = (
+            bind_call(self.function.captures, self.function.signature, given, self.static)
+            for given in (self.arguments, arguments)
+        )
         chosen = kernel if kernel is not None else self.kernel()
-        run_on_host(call, lambda arrays, params: interpret(chosen, arrays, params))
+        run_on_host(copied, lambda arrays, _: interpret(chosen, arrays, own.params))
         return [np.asarray(a) for a in arguments if isinstance(a, np.ndarray)]
 
     def kernel(self) -> Kernel:

@@ -147,7 +147,8 @@ def test_the_text_of_250_partitions_moves_what_the_layouts_say() -> None:
         program = KERNELS[how].program(x, y, **static)
         source = np.arange(len(x.engine.memory), dtype=float)
         target = np.full(len(y.engine.memory), -1.0)
-        machine = Machine(program.wgsl, program.grid, {"x": source, "y": target}).run()
+        params = KERNELS[how]._bind((x, y), static).params
+        machine = Machine(program.wgsl, program.grid, {"x": source, "y": target}, params).run()
 
         moved: dict[tuple[int, int], set[tuple[int, int]]] = {}
         wanted = np.full_like(target, -1)
@@ -194,7 +195,8 @@ def test_the_text_of_matmul_multiplies_what_the_layouts_say(plan: Plan) -> None:
         storage = {name: g.integers(1, 1 << 20, len(t.engine.memory)).astype(float) for name, t in (("A", A), ("B", B))}
         storage["C"] = np.full(len(C.engine.memory), -1.0)
         program = matmul_kernel.program(A, B, C, plan=plan)
-        machine = Machine(program.wgsl, program.grid, storage).run()
+        params = matmul_kernel._bind((A, B, C), {"plan": plan}).params
+        machine = Machine(program.wgsl, program.grid, storage, params).run()
         a, b, c = (storage[name][t.offset + t.layout.offsets()] for name, t in (("A", A), ("B", B), ("C", C)))
         assert np.array_equal(c, a @ b.T), program.wgsl
         outside = np.ones(len(storage["C"]), bool)

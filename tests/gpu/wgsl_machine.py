@@ -8,6 +8,7 @@ Each access to an array is noted with the index of every invocation.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,11 +45,14 @@ class Access:
 
 @dataclass
 class Machine:
-    """`Machine(text, grid, {"x": array})`, then `run()`: storage arrays are flat, and changed in place."""
+    """`Machine(text, grid, {"x": array})`, then `run()`: storage arrays are flat, and changed in place.
+
+    `params` are the members of the uniform buffer."""
 
     text: str
     grid: tuple[int, int, int]
     storage: dict[str, Value]
+    params: Mapping[str, float] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -250,6 +254,9 @@ class Text(Reader):
         if name == "group":
             self.take(".")
             return self.machine.env[f"group.{self.take()}"]
+        if name == "params":
+            self.take(".")
+            return np.full(self.machine.shape, self.machine.params[self.take()])
         if name in self.machine.memory:
             self.take("[")
             value = self.machine.load(name, self.expression(), self.active)
