@@ -18,6 +18,8 @@ class CutepyError(Exception):
     column: int | None = None
     fixes: tuple[str, ...] = ()
     """Expressions that work in place of the refused one, in the grammar of texts: each was computed."""
+    refused: tuple[str, tuple[object, ...]] = ("", ())
+    """The call of a text that was refused: its name and its operands, for a picture of them."""
 
     def at(self, text: str, column: int) -> Self:
         """This error said in one line, with a caret under the place of a text that it is about.

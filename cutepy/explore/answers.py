@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 from ..draw import Drawing, Style, drawing_of, palette
 from ..draw.sheet import Box, Sheet, Texts, sheet_of
-from ..draw.views.steps import counter_example
-from ..errors import CompositionError, CutepyError, DrawError
+from ..draw.views.steps import refused
+from ..errors import CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
 from ..layout.text.lines import pieces
 from ..layout.text.meaning import FINDINGS, functions
-from ..layout.text.parse import expression_of, is_foreign, parse_call, read_lines
+from ..layout.text.parse import expression_of, is_foreign, read_lines
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
 from .accesses import ThreadAccess, better, cell_rows, indices_of, memory_rows, summed, thread_of, thread_rows, verdicts
@@ -66,8 +66,8 @@ def answer(question: str) -> str:
         # A fix is offered only where it parses to a value itself.
         if error.fixes:
             result["fixes"] = [fix for fix in error.fixes if _is_read(fix)]
-        if isinstance(error, CompositionError) and "text" in asked:
-            result |= _refusal(asked["text"], error)
+        if error.refused[0]:
+            result |= _refusal(error)
     except ImportError as error:
         result = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
     return json.dumps(result, ensure_ascii=False)
@@ -82,14 +82,10 @@ def _is_read(text: str) -> bool:
     return True
 
 
-def _refusal(text: str, error: CompositionError) -> Answer:
-    """The picture of a composition that is refused: its counter-example; nothing where it is not the whole text."""
+def _refusal(error: CutepyError) -> Answer:
+    """The picture of a call that is refused: its counter-example, or its operands; nothing where none can be drawn."""
     try:
-        function, operands = parse_call(text)
-        if function is None or function.__name__ != "composition":
-            return {}
-        outer, inner = operands
-        return {"refusal": Drawing(counter_example(outer, inner, error), Style()).svg()}
+        return {"refusal": Drawing(refused(*error.refused, error), Style()).svg()}
     except CutepyError:
         return {}
 

@@ -6,11 +6,13 @@ a divide or a product a copy or a tile does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from textwrap import wrap
 
-from ...errors import CompositionError, DrawError
+from ...errors import CompositionError, CutepyError, DrawError
 from ...layout import ComposedLayout, Layout, crd2idx
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
@@ -206,6 +208,70 @@ def counter_example(outer: object, inner: object, error: CompositionError) -> Fi
         description=f"The counter-example of {outer} o {inner} at {show(witness)}.",
         notes=(f"right points at {at}: composed, {show(witness)} is {is_there}; a layout would have {would_be} there",),
     )
+
+
+def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure:
+    """A call that is refused: its operands that are layouts, each with a counter-example framed, and the reason.
+
+    What is framed are the first two coordinates of an operand that share an offset; where none do, what a divide leaves
+    over: the coordinates beyond the last whole tile of each mode.
+
+    Raises DrawError where no operand can be drawn.
+    """
+    if name == "composition" and isinstance(error, CompositionError):
+        with suppress(DrawError):
+            return counter_example(operands[0], operands[1], error)
+    grids = []
+    layouts = [operand for operand in operands if isinstance(operand, AnyLayout)]
+    for number, layout in enumerate(layouts):
+        if as_layout(layout, "steps").size > LARGEST_STEPS:
+            continue
+        tiler = operands[1] if number == 0 and len(operands) > 1 else None
+        framed = _shared(layout) or _left_over(layout, tiler)
+        grid = _captioned(f"operand {number}\n{layout}" if len(layouts) > 1 else str(layout), layout, Look())
+        grids.append(replace(grid, marked=frozenset(grid.places(framed))))
+    if not grids:
+        raise DrawError(f"{name}: no operand can be drawn")
+    reason = str(error).partition("\n")[0]
+    return Figure(
+        (tuple(grids),),
+        title=f"{name} is refused",
+        description=f"The operands of a call of {name} that is refused: {reason}",
+        notes=tuple(wrap(reason, NOTE_WIDTH)),
+    )
+
+
+NOTE_WIDTH = 90
+
+
+def _shared(layout: AnyLayout) -> frozenset[int]:
+    """The first two indices of one offset."""
+    first: dict[object, int] = {}
+    for index in range(layout.size):
+        before = first.setdefault(layout(index), index)
+        if before != index:
+            return frozenset({before, index})
+    return frozenset()
+
+
+def _left_over(layout: AnyLayout, tiler: object) -> frozenset[int]:
+    """The indices beyond the last whole tile of a mode, where a tiler has numbers for the modes."""
+    sizes = [mode.size for mode in layout]
+    tiles = tiler if isinstance(tiler, tuple) else (tiler,)
+    if not all(type(tile) is int and tile > 0 for tile in tiles) or len(tiles) > len(sizes):
+        return frozenset()
+    if not isinstance(tiler, tuple):
+        sizes = [layout.size]
+    whole = [size - size % tile for size, tile in zip(sizes, tiles, strict=False)]
+    ends = [*whole, *sizes[len(whole) :]]
+    over = set()
+    for index in range(layout.size):
+        rest = index
+        for size, end in zip(sizes, ends, strict=True):
+            if rest % size >= end:
+                over.add(index)
+            rest //= size
+    return frozenset(over)
 
 
 def _restriction(call: Expression, outer: Layout, result: Layout, look: Look) -> list[Grid]:

@@ -22,7 +22,7 @@ from ..algebra.composition import neighbours
 from ..algebra.operation import OPERATIONS, Act
 from ..algebra.rearrange import coalesce, filter, make_ordered_layout
 from ..values.bit_map import BitMap, OfBits, Swizzle
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained, plain_part
 from ..values.coordinates import AXES_RULE, Basis, as_stride, has_basis, is_listed, keeps
 from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, product, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
@@ -541,6 +541,7 @@ class Meaning:
         except OperandError as error:
             raise call.wrong(f"does not take these operands: {error}") from error
         except CutepyError as error:
+            error.refused = call.name, operands
             if call.name not in FINDINGS:
                 error.fixes = fixes_of(call.name, self.functions[call.name], operands)
             raise error.at(self.tree.text, call.column) from error.__cause__
@@ -590,20 +591,58 @@ def _is_small(layout: AnyLayout) -> bool:
 
 
 def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
-    """Operands to try: rounded up; others that compose; tilers that divide; modes that exist; operands simplified."""
+    """Operands to try: rounded up; others that compose; then, of each simpler first operand, others that fit it."""
     first, *others = operands
     names = list(signature(function).parameters)
     if names[-1] == "round_up" and len(operands) < len(names):
         yield (*operands, True)
     if isinstance(first, Layout) and others and isinstance(others[0], Layout):
         yield from ((first, inner, *others[1:]) for inner in neighbours(first, others[0]))
-    if isinstance(first, AnyLayout) and others:
-        yield (first, *(_dividing(other, first.shape) for other in others))
-        top = first.rank - 1
-        yield (first, *(min(max(other, 0), top) if type(other) is int else other for other in others))
-        yield (first, 0, first.rank)
-    if isinstance(first, Layout):
-        yield from ((plain, *others) for plain in (filter(first), coalesce(first), Layout(first.shape)))
+    for simpler in _simpler(first):
+        yield (simpler, *others)
+        if isinstance(simpler, AnyLayout) and others:
+            yield (simpler, *map(_plain, others))
+            yield (simpler, *(_dividing(_of_rank(other, simpler), simpler.shape) for other in others))
+            top = simpler.rank - 1
+            yield (simpler, *(min(max(other, 0), top) if type(other) is int else other for other in others))
+            yield (simpler, 0, simpler.rank)
+            yield (simpler, *(_compact(other) for other in others))
+            yield (simpler, *([_of_size(first, others)] if len(others) == 1 else others))
+
+
+def _simpler(first: object) -> Iterator[object]:
+    """The first operand, and layouts near it: without a swizzle, with steps forwards, without repetition, compact."""
+    yield first
+    if isinstance(first, AnyLayout) and type(first.size) is int:
+        plain = plain_part(first)
+        if not isinstance(plain, Layout) or has_basis(plain.stride):
+            return
+        forwards = Layout(plain.shape, map_leaves(abs, plain.stride))
+        yield from (near for near in (plain, forwards, filter(forwards), coalesce(forwards), Layout(plain.shape)))
+        yield Layout(leaves(plain.shape))
+        yield Layout(plain.size)
+
+
+def _plain(other: object) -> object:
+    """An operand without what stands outside of its layout."""
+    return plain_part(other) if isinstance(other, AnyLayout) else other
+
+
+def _compact(other: object) -> object:
+    """An operand that is a layout, compact."""
+    return Layout(other.shape) if isinstance(other, AnyLayout) else other
+
+
+def _of_rank(tiler: object, layout: AnyLayout) -> object:
+    """A tiler with no more entries than the layout has modes."""
+    return tiler[: layout.rank] if isinstance(tiler, tuple) else tiler
+
+
+def _of_size(first: object, others: list[object]) -> object:
+    """A multiple of the first operand's size or cosize, as what completes or repeats it takes."""
+    size = first.size if isinstance(first, AnyLayout) and type(first.size) is int else 1
+    (other,) = others
+    return size * other if type(other) is int and other > 0 else size
 
 
 def _dividing(tiler: object, shape: IntTuple) -> object:
