@@ -112,6 +112,7 @@ def unary(op: str, value: Expr) -> Expr:
     if isinstance(value, Const):
         number = value.value
         return const(-number if op == "-" else ~int(number) if op == "~" else not number, value.dtype)
+    # --x, ~~x, !!x -> x
     if isinstance(value, Unary) and value.op == op:
         return value.value
     if op == "-" and value.dtype is u32:

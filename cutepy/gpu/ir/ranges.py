@@ -65,6 +65,7 @@ def _linear(value: Expr) -> Sum:
         op, left, right = value.op, value.left, value.right
         if op in ("+", "-"):
             return linear(left).plus(linear(right), 1 if op == "+" else -1)
+        # c * x -> x * c; x << k -> x * 2^k
         if op == "*" and isinstance(left, Const):
             left, right = right, left
         if op in ("*", "<<") and isinstance(right, Const):

@@ -22,6 +22,7 @@ def substitute(
 
     Parameters and arrays that are not named stay. The result means what `kernel` means when it is launched so.
     """
+    # Lengths of arrays may be known at launch too.
     given = {} if lengths is None else lengths
     arrays = {b: replace(b, length=given[b.name]) for b in kernel.buffers if b.name in given}
     body = _Substitution(values, arrays, grid).block(kernel.body)

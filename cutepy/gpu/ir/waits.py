@@ -97,6 +97,8 @@ class _Influence:
         for stmt in block:
             condition = getattr(stmt, "condition", None)
             if isinstance(condition, ir.Expr) and self.by(condition):
+                # An `if` only decides whether the atomic is reached; a `break` or a bound of the loop itself decides
+                # whether it goes on.
                 leaves = own and not isinstance(stmt, ir.If)
                 if leaves or any(s is atomic for b in stmt.blocks for s in ir.statements(b)):
                     return True

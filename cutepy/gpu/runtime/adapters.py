@@ -172,6 +172,7 @@ def _of(runtime: Runtime, first: int) -> list[Adapter]:
 def _describe(runtime: Runtime, handle: wgpu.GPUAdapter) -> Adapter:
     info, limits = handle.info, handle.limits
     matrices, why = runtime.matrices(handle)
+    # The names of limits are wgpu-py's; `Limits` has WebGPU's defaults.
     size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
     numbers = {name: limits[spelling] for name, spelling in _LIMITS.items()}
     numbers["uniform_bytes"] = min(numbers["uniform_bytes"], Limits().uniform_bytes)  # the size of a batch's buffer

@@ -69,6 +69,7 @@ class Batch:
     def record(self, bound: BoundPipeline, params: bytes, grid: Size3) -> None:
         """Add one launch; parameters that equal those of the launch before it lie where those lie."""
         if params and params != self._slot[0]:
+            # Parameters of a launch lie at an offset of the uniform buffer; equal ones in a row share it.
             self._slot = params, len(self.params)
             self.params += params
         self.launches.append((bound, self._slot[1], grid))
@@ -146,6 +147,7 @@ class Flusher:
     def __init__(self, device: Device) -> None:
         self._device = weakref.ref(device)
         self._work, self._stop = threading.Lock(), threading.Lock()
+        # Both gates are closed at first; releasing one lets the thread through.
         for lock in (self._work, self._stop):
             lock.acquire()
         self._asleep = True

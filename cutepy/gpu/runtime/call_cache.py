@@ -185,6 +185,7 @@ def _result_of(result: object, args: tuple[object, ...], places: dict[int, int])
     argument = next((number for number, value in enumerate(args) if value is result), None)
     if argument is not None:
         return Result(argument)
+    # A result in a buffer of the call: as a new tensor over it.
     engine = result.engine
     if not isinstance(engine, DeviceEngine) or id(engine.buffer) not in places:
         return None

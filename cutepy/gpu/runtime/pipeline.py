@@ -149,6 +149,7 @@ class BindGroups:
         if bound is not None:
             self._groups.move_to_end(key)
             return bound
+        # Operands are checked once for each bind group, not at each launch.
         pipeline = device.pipeline(program)
         check_operands(device, program, operands)
         entries = [
