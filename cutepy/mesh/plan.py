@@ -290,7 +290,9 @@ class _StateSpace:
         """One axis moves: to nothing, or to a digit. Sums, once made, are not taken apart again."""
         for axis, devices in enumerate(self.mesh):
             rest = state.without(axis)
-            for after in {rest, *rest.cut_along(axis, devices, self._strides[axis])} if devices > 1 else ():
+            # In one order, whatever the process hashes by: of equal plans each process has to make the same.
+            cut = dict.fromkeys((rest, *rest.cut_along(axis, devices, self._strides[axis])))
+            for after in cut if devices > 1 else ():
                 if after != state:
                     collective = _collective(state, after, axis)
                     received = self._received(collective, state, after, axis)

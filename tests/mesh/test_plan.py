@@ -1,10 +1,14 @@
 """Plans move every element to where it belongs, count what is received, and cost the least of all sequences of
 steps."""
 
+import os
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from math import prod
+from pathlib import Path
 from time import perf_counter
 
 import pytest
@@ -195,3 +199,28 @@ def test_weights_are_refused(weights: tuple[float, ...]) -> None:
 def test_bad_plans_are_refused(old, new, told) -> None:
     with pytest.raises(LayoutError, match=told):
         redistribution(old, new)
+
+
+def test_each_process_makes_the_same_plan() -> None:
+    """Processes that hash by other seeds, as those of one program do, have to take the same steps."""
+    script = (
+        "import random, sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from judges import random_pair\n"
+        "from cutepy.mesh import redistribution\n"
+        "draw = random.Random(9)\n"
+        "for _ in range(40):\n"
+        "    old, new = random_pair(draw, mesh=draw.choice([(8,), (2, 4), (4, 2), (2, 2, 2)]))\n"
+        "    print([(step.collective, step.after) for step in redistribution(old, new).steps])\n"
+    )
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "013"
+    }
+    assert len(made) == 1 and "Collective" in made.pop()
