@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from junk_calls import faults
 
-from cutepy import Layout, draw, gpu, make_tensor, ops, vectorised
-from cutepy.errors import DeviceError, DrawError, KernelError, TensorError
+from cutepy import BitMap, Layout, _, draw, gpu, make_identity_tensor, make_tensor, ops, vectorised
+from cutepy.errors import DeviceError, DrawError, KernelError, LayoutError, TensorError
 from cutepy.layout.public import OperandError
 
 
@@ -22,6 +22,10 @@ def test_junk_calls_are_answered_or_refused(seed: str) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
+        (lambda: Layout(10**5000, (2, 8)), LayoutError, "too long to be written"),
+        (lambda: BitMap(10**5000), LayoutError, "BitMap"),
+        (lambda: BitMap((1, 3, 6))(np.float32(2)), LayoutError, "a whole number"),
+        (lambda: make_identity_tensor((4, 8)).moved_to((_, 1)), TensorError, "for slices"),
         (lambda: ops.pad(1, 1), OperandError, r"pad\(1, 1\)"),
         (lambda: ops.sum([[1], [2, 3]]), TensorError, "equal lengths"),
         (lambda: draw(Layout(4), title=["x"]), DrawError, "title="),

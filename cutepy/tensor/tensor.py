@@ -175,6 +175,8 @@ class Tensor(Shaped, NotebookRepr):
         if not getattr(self.engine, "unbounded", False) or self.guard is not None:
             at = shown(crd)
             raise TensorError(f"domain_offset({at}, {self}): it would reach beyond its elements; slice it at {at}")
+        if has_underscore(crd):
+            raise TensorError(f"domain_offset({shown(crd)}, {self}): give a number for each mode; `_` is for slices")
         return Tensor(self.engine, self.layout, moved(self.offset, self.layout(crd)))
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:

@@ -112,7 +112,7 @@ class BitMap(Composable):
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
         if len(columns) > MOST_BITS or any(type(c) is not int or not 0 <= c < 1 << len(columns) for c in columns):
             raise LayoutError(
-                f"BitMap({columns}): each of the {len(columns)} columns is a whole number from 0 to "
+                f"BitMap({shown(columns)}): each of the {len(columns)} columns is a whole number from 0 to "
                 f"{(1 << min(len(columns), 64)) - 1}, what its bit becomes; add columns for more bits"
             )
         # Canonical form: a top bit that maps to itself and that no other bit reaches is left out.
@@ -181,7 +181,8 @@ def _bits_of(offset: Any, function: OfBits) -> Any:
         if offset.is_Integer:
             return int(offset)
         raise LayoutError(f"{function}({offset}): the bits of an unknown offset are not known; put values in with subs")
-    if not hasattr(offset, "__xor__") or isinstance(offset, set | frozenset | dict | type):
+    kind = getattr(getattr(offset, "dtype", None), "kind", "i")  # of arrays; of a kernel's values it is a letter, too
+    if not hasattr(offset, "__xor__") or isinstance(offset, set | frozenset | dict | type) or kind not in "iubO":
         raise LayoutError(f"{function}({shown(offset)}): it takes a whole number, or an array of them")
     return offset
 

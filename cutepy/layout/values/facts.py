@@ -153,11 +153,12 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts 
             return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
         if isinstance(along, tuple):
             raise LayoutError(
-                f"Layout({_short(shape)}, {_short(stride)}): the stride {_short(along)} nests where the shape is {tree}"
+                f"Layout({_short(shape)}, {_short(stride)}): the stride {_short(along)} nests where the shape is "
+                f"{_short(tree)}"
             )
         extent = _whole_number(tree, "a size", shape)
         if type(extent) is int and extent < 1:
-            raise LayoutError(f"Layout({_short(shape)}): a size is {extent}; sizes are at least 1")
+            raise LayoutError(f"Layout({_short(shape)}): a size is {_short(extent)}; sizes are at least 1")
         sizes.append(extent)
         if isinstance(along, Basis):
             values.append(along.value)
@@ -228,4 +229,6 @@ def _short(value: object) -> str:
         text = show(value) if isinstance(value, tuple) else repr(value)
     except RecursionError:
         return "(a tuple nested too deep)"
+    except ValueError:  # more digits than Python writes
+        return "(a number too long to be written)"
     return text if len(text) <= 120 else f"{text[:100]}…"
