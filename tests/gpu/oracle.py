@@ -197,12 +197,14 @@ class _Thread:
 
     def note(self, site: Site) -> None:
         self.order += 1
-        if not site.seen:
-            return
         buffer, lanes, run = site.buffer, site.lanes, self.run
+        if not site.seen and lanes == 1:
+            return
         first = site.at(self.env) * buffer.width
         if first % lanes:
             run.misaligned.add(buffer.name)
+        if not site.seen:
+            return
         epoch = self.epochs[buffer.space == "storage"]
         for element in range(first, first + lanes):
             run.events.append(

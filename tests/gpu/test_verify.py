@@ -423,3 +423,7 @@ def test_f32_is_no_index() -> None:
     body = (Let(value, load(x, TID)), put(cast(value, u32)))
     kernel = Kernel("k", (x, Y), body, (1, 1, 1), (64, 1, 1))
     assert verdict_of(kernel, "in bounds", "y").status == "undecided"
+
+
+def test_a_vector_of_a_private_array_is_judged_by_its_alignment() -> None:
+    assert judge(2002299, wild=True)["refuted"] == 2
