@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from junk_calls import faults
+from layout.junk_cases import nested
 
-from cutepy import BitMap, Layout, _, draw, gpu, make_identity_tensor, make_tensor, ops, vectorised
+from cutepy import BitMap, ComposedLayout, Layout, _, draw, gpu, make_identity_tensor, make_tensor, ops, vectorised
 from cutepy.errors import DeviceError, DrawError, KernelError, LayoutError, TensorError
 from cutepy.layout.public import OperandError
 
@@ -23,6 +24,7 @@ def test_junk_calls_are_answered_or_refused(seed: str) -> None:
     ("call", "error", "says"),
     [
         (lambda: Layout(10**5000, (2, 8)), LayoutError, "too long to be written"),
+        (lambda: ComposedLayout(nested(3000), Layout(()), 4), LayoutError, "a swizzle"),
         (lambda: BitMap(10**5000), LayoutError, "BitMap"),
         (lambda: BitMap((1, 3, 6))(np.float32(2)), LayoutError, "a whole number"),
         (lambda: make_identity_tensor((4, 8)).moved_to((_, 1)), TensorError, "for slices"),

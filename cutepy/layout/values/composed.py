@@ -73,8 +73,8 @@ class ComposedLayout(LayoutMethods):
             self.outer, (Swizzle, BitMap, Layout, Chained, ComposedLayout)
         ):
             raise LayoutError(
-                f"ComposedLayout({self.outer!r}, {self.offset!r}, {self.inner!r}): the outer function is a swizzle "
-                "or a layout, the inner one a layout; chain more of them with make_composed_layout"
+                f"ComposedLayout({shown(self.outer)}, {shown(self.offset)}, {shown(self.inner)}): the outer one is a "
+                "swizzle or a layout, the inner one a layout; chain more of them with make_composed_layout"
             )
         if isinstance(self.offset, tuple) and not any(leaves(self.offset)):
             object.__setattr__(self, "offset", 0)
