@@ -16,7 +16,7 @@ from ..errors import TensorError, shown
 from ..layout import Layout, coalesce
 from ..layout import elem_less as elem_less_of
 from ..layout.algebra.rearrange import coalesced
-from ..layout.values.int_tuple import IntTuple, leaves
+from ..layout.values.int_tuple import IntTuple, leaves, moved
 from ..lazy import numpy as np
 from .bulk import (
     check_overlap,
@@ -302,7 +302,7 @@ def _common_run(source: Tensor, target: Tensor) -> int:
     return run
 
 
-def _at(tensor: Tensor, index: Array, exists: Array | None) -> tuple[Array, Array | None]:
+def _at(tensor: Tensor, index: Array, exists: Array | None) -> tuple[Any, Array | None]:
     """The offsets of the elements number `index`, and the mask of those that exist."""
     layout = coalesce(tensor.layout) if isinstance(tensor.layout, Layout) else tensor.layout
     inside = exists
@@ -312,7 +312,8 @@ def _at(tensor: Tensor, index: Array, exists: Array | None) -> tuple[Array, Arra
         for axis in tensor.guard.axes:
             along = np.asarray(axis.origin + offset_of(axis.layout, safe_index))
             inside = both(inside, below(along, axis.limit))
-    return np.asarray(tensor.offset + offset_of(layout, safe_index)), inside
+    place = moved(tensor.offset, offset_of(layout, safe_index))
+    return place if isinstance(place, tuple) else np.asarray(place), inside
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:

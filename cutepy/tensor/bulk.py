@@ -8,7 +8,7 @@ it (`engine.confined`); inside a kernel the verifier decides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective, slice_and_offset
@@ -39,6 +39,10 @@ def offset_table(tensor: Tensor) -> Array:
 def places(tensor: Tensor) -> Any:
     """The offsets of every element, as the engine wants them."""
     layout = tensor.layout
+    if getattr(tensor.engine, "takes_coordinates", False):
+        if any(type(step) is int and step and n != 1 for n, step in flat_modes(plain_part(layout))):
+            raise TensorError(f"{tensor}: a layout of offsets over elements that are told by coordinates alone")
+        return tuple(coordinate_tables(tensor))
     if not getattr(tensor.engine, "apart", False):
         return offset_table(tensor)
     # Keep base and integer table apart: the prover bounds them separately.
@@ -107,8 +111,9 @@ def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> No
 
 def coordinate_tables(tensor: Tensor) -> list[Array]:
     """The entries of the coordinates of an identity tensor, axis by axis, each for every element."""
-    engine, layout = tensor.engine, tensor.layout
-    assert isinstance(engine, CoordinateEngine) and isinstance(layout, Layout)
+    engine, layout = cast("CoordinateEngine", tensor.engine), tensor.layout
+    if not isinstance(layout, Layout):
+        raise TensorError(f"{tensor}: its elements are told by coordinates, and a swizzle moves offsets")
     if not isinstance(engine.shape, tuple):
         return [np.asarray(tensor.offset + layout.offsets())]
     tables = []

@@ -158,7 +158,7 @@ def _growth(layout: Layout, tiler: object, path: tuple[int, ...]) -> Iterator[tu
             yield from _growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path)
     elif isinstance(tiler, (int, Layout)) and not is_unknown(tiler):
         grown = rounded_up(layout, tiler if isinstance(tiler, Layout) else Layout(tiler))
-        if grown.size != layout.size:
+        if (grown.size == layout.size) is not True:  # also where nothing tells whether the tile divides it
             yield path, grown.size
 
 

@@ -18,6 +18,7 @@ from ..layout.values.coordinates import Coordinate, Underscore, _, as_value, has
 from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, moved, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from ..layout.values.methods import NotebookRepr
+from ..layout.values.size import Size
 from ..lazy import numpy as np
 from .bulk import confined, load_all, named_range, names_only, strided_modes, strided_view
 from .dtypes import DType
@@ -72,7 +73,9 @@ class Tensor(Shaped, NotebookRepr):
 
     @property
     def stride(self) -> IntTuple:
-        """The stride of the layout; TensorError for a swizzled one, which has none."""
+        """The stride of the layout; TensorError for a swizzled one, which has none, and where sizes are not known."""
+        if getattr(self.engine, "takes_coordinates", False):
+            raise TensorError(f"stride of {self}: a kernel for unknown sizes does not know it; use coordinates")
         if isinstance(self.layout, ComposedLayout):
             raise TensorError(f"stride of {self}: a swizzled layout has none; see .layout.inner")
         return self.layout.stride
@@ -121,7 +124,7 @@ class Tensor(Shaped, NotebookRepr):
             raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
         check_writable(self.engine)
         _check(crd, self.layout.shape, self)
-        offset = self.offset + offset_of(self.layout, crd)
+        offset = moved(self.offset, offset_of(self.layout, crd))
         self.engine_at(crd).store(offset, value, self._inside(crd))
 
     def engine_at(self, crd: Any) -> Engine:
@@ -352,7 +355,7 @@ def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object)
         for end in (low, high):
             if not isinstance(end, int):
                 claims.append((end, size))
-            elif not 0 <= end < size:
+            elif end < 0 or _below(end, size) is False:
                 called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
                 raise TensorError(
                     f"{called}: it takes index {end} of a mode of {size}, which goes from 0 to {size - 1}; "
@@ -376,7 +379,7 @@ def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[o
 def _fits(crd: object, shape: IntTuple) -> bool:
     """True if `crd` consists of integers within the shape: the common case, decided fast."""
     if type(crd) is int:
-        return 0 <= crd < (shape if type(shape) is int else product(shape))
+        return crd >= 0 and _below(crd, product(shape)) is True
     if type(crd) is not tuple or type(shape) is not tuple or len(crd) != len(shape):
         return False
     for entry, extent in zip(crd, shape):  # noqa: B905  (lengths were compared)
@@ -386,6 +389,12 @@ def _fits(crd: object, shape: IntTuple) -> bool:
         elif not _fits(entry, extent):
             return False
     return True
+
+
+def _below(index: int, extent: Any) -> bool | None:
+    """Whether an index is below an extent; None where the extent is not known yet and nothing tells."""
+    found: Any = index < extent
+    return found if type(found) is bool else None if isinstance(extent, Size) else bool(found)
 
 
 def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTuple]) -> tuple[object, ...] | None:
@@ -403,7 +412,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
             steps.append(step)
             numbers.append(0)
         elif type(entry) is int:
-            if not 0 <= entry < (extent if type(extent) is int else product(extent)):
+            if entry < 0 or _below(entry, product(extent)) is False:  # where nothing tells, the verifier decides
                 return None
             numbers.append(entry)
         else:
@@ -454,7 +463,7 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
                 "a range of a mode is a tile (local_tile), or .numpy()[...]"
             )
         return
-    if low < 0 or high >= product(shape):
+    if low < 0 or _below(high, product(shape)) is False:
         raise TensorIndexError(
             f"coordinate {shown(low if low < 0 else high)} of {tensor}: this mode has size {product(shape)}, "
             f"so it goes from 0 to {product(shape) - 1}"

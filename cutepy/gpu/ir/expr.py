@@ -75,6 +75,8 @@ class Expr:
     on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
     along: ClassVar[Callable[["Expr", int], "Expr"]]
+    #: What to raise where Python asks for a condition over sizes that are not known, given by `trace.state`.
+    undecided: ClassVar[Callable[["Expr"], Exception | None]] = lambda value: None
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
@@ -143,6 +145,9 @@ class Expr:
             return describe(self)
 
     def __bool__(self) -> bool:
+        undecided = Expr.undecided(self)
+        if undecided is not None:
+            raise undecided
         self._refuse(
             "steer Python",
             "no `while`, `in`, `max` or `assert` over it; use `if`, gpu.loop, gpu.when, gpu.select, & | ~",

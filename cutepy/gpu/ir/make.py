@@ -6,6 +6,7 @@ from math import copysign, inf
 import numpy as np
 
 from ...errors import KernelError
+from ...layout.values.size import Size
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from ...tensor.functions import IR_FUNCTIONS, Function, Word
 from .expr import (
@@ -260,6 +261,9 @@ def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
     """
     if type(value) is int and 0 <= value < (2 if dtype is bool_ else U32_LIMIT // 2):  # each type holds it
         return const(value, dtype)
+    if isinstance(value, Size):
+        found: Expr = value.in_kernel()
+        return cast(found, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")

@@ -12,7 +12,7 @@ from math import gcd
 
 from ...layout.affine import Affine, Congruent, within
 from ...tensor.dtypes import DType, bool_
-from . import Binary, Call, Const, Expr, arena, binary, cast, const, rewrite, variables
+from . import Binary, Call, Const, Expr, Param, arena, binary, cast, const, rewrite, variables
 from .operators import U32_LIMIT
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
@@ -278,8 +278,30 @@ def _compare(op: str, left: Expr, right: Expr) -> Expr:
     if isinstance(right, Const):
         return _compare_constant(op, left, int(right.value))
     form, other = exact(left), exact(right)
-    decided = None if form is None or other is None else _decide(op, form.plus(other, -1).interval(range_of))
-    return binary(op, left, right) if decided is None else decided
+    if form is None or other is None:
+        return binary(op, left, right)
+    apart = form.plus(other, -1)
+    decided = _decide(op, apart.interval(range_of))
+    if decided is not None:
+        return decided
+    if op in ("<", ">") and left.dtype.kind == "u" and any(isinstance(atom, Param) for atom in apart.terms):
+        shorter = _compare_in_units(left.dtype, apart if op == "<" else apart.negative())
+        return binary(op, left, right) if shorter is None else shorter
+    return binary(op, left, right)
+
+
+def _compare_in_units(dtype: DType, apart: Exact) -> Expr | None:
+    """`apart < 0` where its atoms have a common factor: g * Y + c < 0 where Y + c // g < 0. So the lanes of a vector
+    have one condition where its width divides a size that is a parameter."""
+    g = gcd(*apart.terms.values())
+    if g < 2:
+        return None
+    constant = apart.constant // g
+    below = Affine({atom: c // g for atom, c in apart.terms.items() if c > 0}, max(constant, 0))
+    above = Affine({atom: -c // g for atom, c in apart.terms.items() if c < 0}, max(-constant, 0))
+    if not all(_is_value(side, dtype) for side in (below, above)):
+        return None
+    return binary("<", from_linear(below, dtype), from_linear(above, dtype))
 
 
 def _compare_constant(op: str, left: Expr, number: int) -> Expr:

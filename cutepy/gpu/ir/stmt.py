@@ -1,10 +1,11 @@
 """Statements, buffers and the kernel that holds them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from operator import attrgetter
 from typing import ClassVar, Literal
 
+from ...layout.affine import Affine
 from ...tensor.dtypes import DType
 from .expr import Expr, Param, Var, dataclass, keep
 
@@ -16,6 +17,9 @@ class Buffer:
     `space` is "storage" (a binding), "workgroup" (shared by a workgroup) or "private" (registers of one thread);
     `length` counts elements; indices count in units of `width` elements: 1, or 2 or 4 where the array is declared
     over vectors. `atomic` arrays hold atomic<i32> or atomic<u32>. `note` tells a reader the layout.
+
+    An array of unknown length has a `shape`: extents, numbers or made of parameters. Each access of it begins its
+    coordinates with those of its elements in that shape, lane by lane; the host sees that all of the shape is inside.
     """
 
     name: str
@@ -26,6 +30,7 @@ class Buffer:
     width: int = 1
     atomic: bool = False
     note: str = ""
+    shape: tuple[int | Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,13 +251,28 @@ def workgroup_bytes(arrays: Iterable[int]) -> int:
     return sum(-(-nbytes // 16) * 16 for nbytes in arrays)
 
 
+#: Elements of an array of unknown length, as far as they are counted: more than any index reaches.
+UNKNOWN_LENGTH = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeFacts:
+    """What is known of sizes that are parameters: sums that are 0 or less; how many workgroups there are along each
+    axis, None where the grid says it; and which parameters are products of which."""
+
+    facts: tuple[Affine[Expr, int], ...]
+    groups: tuple[Affine[Expr, int] | None, Affine[Expr, int] | None, Affine[Expr, int] | None]
+    products: Mapping[Expr, tuple[Expr, ...]]
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Kernel:
     """A compute kernel: what it binds, what it allocates, how it is launched, what each invocation does.
 
     `buffers` are the bindings in order, `local` the workgroup and private arrays, `notes` the header lines. `lanes` is
     how many threads a subgroup has at least, for the shuffles to be those that were meant; 0 if any number does.
-    `varying` says what is asked of subgroups that may depend on their size, each with its line.
+    `varying` says what is asked of subgroups that may depend on their size, each with its line. Where sizes are not
+    known, `sizes` says what is, and `grid` is the largest that there may be.
     """
 
     name: str
@@ -265,6 +285,7 @@ class Kernel:
     notes: tuple[str, ...] = ()
     lanes: int = 0
     varying: tuple[str, ...] = ()
+    sizes: SizeFacts | None = None
 
     @property
     def threads(self) -> int:

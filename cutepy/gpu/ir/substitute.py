@@ -24,7 +24,7 @@ def substitute(
     """
     # Lengths of arrays may be known at launch too.
     given = {} if lengths is None else lengths
-    arrays = {b: replace(b, length=given[b.name]) for b in kernel.buffers if b.name in given}
+    arrays = {b: replace(b, length=given[b.name], shape=()) for b in kernel.buffers if b.name in given}
     body = _Substitution(values, arrays, grid).block(kernel.body)
     return replace(
         kernel,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import KernelError
+from ...layout.values.int_tuple import moved
 from ...tensor.dtypes import bool_, f32
 from ...tensor.engine import Place, Scalars, check_writable, offset_of
 from ...tensor.tensor import Tensor, _check, expect_tensors
-from ..ir import NO_COORDINATES, Assign, Atomic, Declare, Expr, If, as_expr, const, var
+from ..ir import Assign, Atomic, Declare, Expr, If, as_expr, const, var
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.complex import Complex
@@ -70,7 +71,7 @@ def _accessed(call: str, tensor: Tensor, crd: Place, where: Scalars) -> tuple[Ex
     if inside is not None:
         holds = holds & as_expr(inside, bool_)
     holds = simplify(holds)
-    return None if is_known(holds, True) else holds, tensor.offset + offset_of(tensor.layout, crd)
+    return None if is_known(holds, True) else holds, moved(tensor.offset, offset_of(tensor.layout, crd))
 
 
 def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, compare: Scalars | None = None) -> Expr:
@@ -93,7 +94,6 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     # 2. The element, and operands in its type; sums and bit operations may wrap.
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
-    index = engine.index(tensor.offset + offset_of(tensor.layout, crd))
     wraps = "+" if op in ("Add", "Sub", "And", "Or", "Xor") else ""
     operands = [None if x is None else as_expr(x, engine.dtype, wraps) for x in (value, compare)]
     for operand in operands:
@@ -104,7 +104,8 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     count = trace.counts["old"] = trace.counts.get("old", -1) + 1
     result = None if op == "Store" else var(f"old_{count}", engine.dtype)
     chosen = tensor.engine_at(crd)
-    at = chosen.at if isinstance(chosen, BufferEngine) else NO_COORDINATES
+    assert isinstance(chosen, BufferEngine)
+    index, at = chosen.place(moved(tensor.offset, offset_of(tensor.layout, crd)))
     stmt = Atomic(op, engine.buffer, index, operands[0], operands[1], result, place, *at)
     inside = None if tensor.guard is None else tensor.guard.inside(crd)
     if inside is None or is_known(inside, True):

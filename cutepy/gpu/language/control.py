@@ -20,8 +20,9 @@ from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.memory import owned_memory
+from ..trace.sizes import KernelSize
 from ..trace.source import assigned_name
-from ..trace.state import Size3, current, tracing
+from ..trace.state import MOST_GROUPS, Size3, current, tracing
 from ..trace.statements import AtMost, When, loop_over
 
 
@@ -32,12 +33,20 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
     have a 0: nothing runs then) and for a second call.
     """
     trace = current("gpu.launch")
-    trace.launch(_size3("grid", grid, least=0), _size3("threads", threads, least=1))
+    sizes = grid if isinstance(grid, tuple) else (grid,)
+    known = tuple([MOST_GROUPS if isinstance(n, KernelSize) else n for n in sizes])
+    trace.formulas = (*sizes, 1, 1)[:3]
+    trace.launch(_size3("grid", known, least=0), _size3("threads", threads, least=1))
 
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
     sizes = given if isinstance(given, tuple) else (given,)
     for value in sizes:
+        if isinstance(value, KernelSize):
+            raise KernelError(
+                f"{user_place()}: gpu.launch({what}={given}): the size {value} is known only at the launch, and the "
+                "text has a number there; give it a number, in the annotation of the argument, or make it keyword-only"
+            )
         if isinstance(value, Expr):
             raise KernelError(
                 f"{user_place()}: gpu.launch({what}={given}): {value} is known only on the GPU; sizes of a launch come "

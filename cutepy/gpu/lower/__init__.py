@@ -78,12 +78,7 @@ def compile_kernel(
     return Program(
         wgsl=source.text,
         entry=source.entry,
-        bindings=tuple(
-            Binding(
-                b.name, "read_write" if b.writable else "read", b.length * b.dtype.bytes, wide.width * wide.dtype.bytes
-            )
-            for b, wide in zip(kernel.buffers, ready.buffers, strict=True)
-        ),
+        bindings=tuple([_binding(*pair) for pair in zip(kernel.buffers, ready.buffers, strict=True)]),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
         params=tuple(ProgramParam(p.name, _TYPES[p.dtype]) for p in kernel.params),
@@ -94,6 +89,13 @@ def compile_kernel(
         guarded=guarded,
         loops=loop_bounds(ready),
     )
+
+
+def _binding(buffer: ir.Buffer, lowered: ir.Buffer) -> Binding:
+    """An array as it is bound; one of unknown length has an element at least."""
+    element = lowered.width * lowered.dtype.bytes
+    whole = element if buffer.shape else buffer.length * buffer.dtype.bytes
+    return Binding(buffer.name, "read_write" if buffer.writable else "read", whole, element)
 
 
 __all__ = ["PASSES", "Pass", "compile_kernel", "drop_unused", "finish", "lower"]

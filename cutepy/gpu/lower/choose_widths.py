@@ -5,9 +5,11 @@ Law: the same elements are read and written, with the same values; an index coun
 
 from dataclasses import replace
 
+from ...layout.affine import Congruent
 from ...tensor.dtypes import bool_, u32
 from .. import ir
-from ..ir.simplify import quotient, simplify
+from ..ir.ranges import linear
+from ..ir.simplify import from_linear, quotient, simplify
 
 
 def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
@@ -83,7 +85,7 @@ class _Widen:
         width = buffer.width
 
         def read(index: ir.Expr) -> ir.Expr:
-            value = ir.load(buffer, _in_vectors(index, width), lanes=width, where=old.where, place=old.place)
+            value = ir.load(buffer, _in_vectors(index, buffer), lanes=width, where=old.where, place=old.place)
             return value if buffer.dtype is old.dtype else value != 0
 
         if old.lanes == width:
@@ -103,16 +105,26 @@ class _Widen:
             value = ir.cast(value, u32) if value.lanes > 1 else ir.select(value, ir.const(1), ir.const(0))
         # A store of more lanes than the width becomes several stores of whole vectors, never of a lane alone.
         if value.lanes == width:
-            return [ir.Store(buffer, _in_vectors(old.index, width), value, old.place)]
+            return [ir.Store(buffer, _in_vectors(old.index, buffer), value, old.place)]
         lanes = [ir.component(value, i) for i in range(value.lanes)]
         return [
-            ir.Store(buffer, _in_vectors(old.index + i, width), ir.vector(*lanes[i : i + width]), old.place)
+            ir.Store(buffer, _in_vectors(old.index + i, buffer), ir.vector(*lanes[i : i + width]), old.place)
             for i in range(0, value.lanes, width)
         ]
 
 
-def _in_vectors(index: ir.Expr, width: int) -> ir.Expr:
-    """An index that counts elements as one that counts vectors of `width`."""
+def _in_vectors(index: ir.Expr, buffer: ir.Buffer) -> ir.Expr:
+    """An index that counts elements as one that counts the vectors of an array.
+
+    Of an array of unknown sizes an index is the number that its coordinates mean: what is summed up modulo 2**32 is
+    that number, so where all terms are multiples of the width, their quotients summed up are its quotient.
+    """
+    width = buffer.width
+    if buffer.shape and width > 1:
+        form = linear(simplify(index))
+        if not any(c % width for c in (*form.terms.values(), form.constant)):
+            parts = {atom: c // width for atom, c in form.terms.items()}
+            return from_linear(Congruent(parts, form.constant // width), u32)
     if isinstance(index, ir.Const):
         return ir.const(int(index.value) // width)
     return quotient(simplify(index), width)

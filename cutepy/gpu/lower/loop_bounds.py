@@ -53,7 +53,7 @@ def _distance(loop: ir.For, names: dict[ir.Param, int]) -> tuple[int, tuple[tupl
             continue
         # Any other term is replaced by its largest value: an upper bound.
         interval = range_of(atom)
-        if interval[1] - interval[0] >= 1 << 31:  # half of the type's domain: no bound worth giving
+        if interval[1] - interval[0] >= 1 << 30:  # a quarter of the domain: no bound worth giving
             return None
         distance, exact = distance + max(times * end for end in interval), False
     return distance, tuple(terms), exact

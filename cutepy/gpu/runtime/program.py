@@ -11,10 +11,10 @@ Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with th
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from ...errors import DeviceError, KernelError
 
@@ -26,6 +26,56 @@ ParamType = Literal["f16", "f32", "i32", "u32"]
 Size3 = tuple[int, int, int]
 
 _PACK = {"f16": "<f", "f32": "<f", "i32": "<i", "u32": "<I"}
+
+
+Formula = int | str | tuple[Any, ...]
+"""What the host computes for a launch, as plain data: a number, the name of a number of the call, or an operation in
+("+", "*", "//", "%") with formulas for its operands; of integers, // and % rounded down."""
+
+
+def evaluate(formula: Formula, values: Mapping[str, int]) -> int:
+    """The number that a formula is where the call has these numbers.
+
+    >>> evaluate(("//", ("+", "x.shape[0]", 255), 256), {"x.shape[0]": 1000})
+    4
+    """
+    if isinstance(formula, int):
+        return formula
+    if isinstance(formula, str):
+        return values[formula]
+    op, *parts = formula
+    first, *rest = [evaluate(part, values) for part in parts]
+    for number in rest:
+        if op == "+":
+            first += number
+        elif op == "*":
+            first *= number
+        else:
+            first = first // number if op == "//" else first % number
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """What the host computes for a launch of a program for unknown sizes: its parameters by name, its grid, and what
+    must be 0 or more, each with how it reads and whether the user stated it. Numbers of the call are named
+    "x.shape[0]", "x.stride[1]" and "x.offset", counted in elements, for a tensor x."""
+
+    params: tuple[tuple[str, Formula], ...]
+    grid: tuple[Formula, Formula, Formula]
+    conditions: tuple[tuple[Formula, str, bool], ...] = ()
+
+    def host(self, values: Mapping[str, int]) -> tuple[dict[str, int], Size3]:
+        """The parameters and the grid."""
+        x, y, z = (evaluate(formula, values) for formula in self.grid)
+        return {name: evaluate(formula, values) for name, formula in self.params}, (x, y, z)
+
+    def broken(self, values: Mapping[str, int]) -> tuple[str, bool] | None:
+        """A condition that does not hold, and whether the user stated it; None where all hold."""
+        for formula, text, stated in self.conditions:
+            if evaluate(formula, values) < 0:
+                return text, stated
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +198,8 @@ class Program:
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
     every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
-    and `loops` are its loops with a known bound.
+    and `loops` are its loops with a known bound. A program for unknown sizes has a `plan`, and a `grid` of the most
+    workgroups that it may have.
 
     >>> scale = ProgramParam("a", "f32")
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(scale,))
@@ -168,6 +219,7 @@ class Program:
     lanes: int = 0
     guarded: bool = False
     loops: tuple[LoopBound, ...] = ()
+    plan: LaunchPlan | None = None
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program
@@ -186,6 +238,10 @@ class Program:
         bound = tuple([(b.access, b.source_bytes) for b in self.bindings])
         asked = self.workgroup_size, self.shared_bytes, self.needs, self.lanes, self.checked, self.guarded
         return without_comments(self.wgsl), self.entry, bound, len(self.params), asked
+
+    def host(self, values: Mapping[str, int]) -> tuple[dict[str, int], Size3]:
+        """The parameters that follow from the sizes of a call, by name, and the grid: see `LaunchPlan`."""
+        return ({}, self.grid) if self.plan is None else self.plan.host(values)
 
     def pack(self, values: Sequence[float]) -> bytes:
         """The bytes of the uniform buffer for these parameter values.

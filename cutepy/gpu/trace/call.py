@@ -31,6 +31,7 @@ from ..ir.weak import SCALARS
 from ..runtime.device_tensor import DeviceEngine
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
+from .unknown_sizes import ArgumentSizes
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -90,12 +91,15 @@ class Argument:
     weak: bool = False
     origin: Origin | None = None
     origin_name: str = ""
+    sizes: ArgumentSizes | None = None
 
     @property
     def key(self) -> Hashable:
         """What of it the traced kernel depends on."""
         if self.tensor is None:
             return self.dtype, self.weak
+        if self.sizes is not None:
+            return self.dtype, self.sizes, self.slot, self.writable
         guard = None if self.tensor.guard is None else key_of(self.tensor.guard, self.name)
         begins = self.offset if self.origin is None else self.origin
         return self.dtype, self.tensor.layout, begins, self.length, self.slot, self.writable, self.packed, guard
@@ -113,7 +117,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
-    """The arguments of one call, and the key of the kernel traced for them."""
+    """The arguments of one call, and the key of the kernel traced for them. A call of unknown sizes has the `values` of
+    what formulas of its launch are made of."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -121,6 +126,7 @@ class BoundArguments:
     static: Mapping[str, object]
     rest: Hashable
     engines: tuple[ViewEngine | DeviceEngine, ...]
+    values: Mapping[str, int] | None = None
 
     @property
     def key(self) -> Hashable:
@@ -319,7 +325,7 @@ def views_of(call: BoundArguments) -> frozenset[str]:
     names: dict[int, str] = {}
     partial: set[int] = set()
     for argument in call.arguments:
-        if argument.tensor is None:
+        if argument.tensor is None or argument.sizes is not None:
             continue
         names.setdefault(argument.slot, argument.name)
         layout, whole = argument.tensor.layout, argument.offset == 0 and argument.tensor.guard is None
@@ -409,7 +415,7 @@ if TYPE_CHECKING:
     from ..runtime import Device, DeviceBuffer
 
 
-def launch_on_device(program: Program, call: BoundArguments, device: Device) -> None:
+def launch_on_device(program: Program, call: BoundArguments, params: Mapping[str, float], device: Device) -> None:
     """Launch over the device's buffers. A host array is uploaded before, and where the kernel writes it, the elements
     that it changed are stored afterwards: memory between the elements of a view is others' to write meanwhile.
     """
@@ -421,7 +427,6 @@ def launch_on_device(program: Program, call: BoundArguments, device: Device) -> 
         else:
             uploaded[slot] = np.array(engine.memory, order="C")
             buffers.append(device.upload(uploaded[slot], engine.name))
-    params = call.params
     device.launch(program, buffers, [params[p.name] for p in program.params])
     for slot, before in uploaded.items():
         engine = call.engines[slot]
@@ -437,7 +442,8 @@ def _bits(array: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A program, and which of a call's numbers each of its parameters is, divided by what."""
+    """A program, and which of a call's numbers each of its parameters is, divided by what; number -1 is the divisor
+    itself, a parameter that is the same in all calls of the key."""
 
     program: Program
     numbers: tuple[tuple[int, int], ...]
@@ -455,16 +461,18 @@ class Quick:
     device: Device
 
     def launch(self, ready: Ready) -> None:
-        numbers = [self.numbers[i] if by == 1 else self.numbers[i] // by for i, by in ready.numbers]
+        own = self.numbers
+        numbers = [by if i < 0 else own[i] if by == 1 else own[i] // by for i, by in ready.numbers]
         self.device.launch(ready.program, self.buffers, numbers)
 
 
-def ready(program: Program, call: BoundArguments) -> Ready:
-    """The program as later calls of the same kind launch it. The numbers of a call are its arguments, for a tensor its
-    offset."""
+def ready(program: Program, call: BoundArguments, fixed: Mapping[str, int] | None = None) -> Ready:
+    """The program as later calls of the same kind launch it, with `fixed` parameters. The numbers of a call are its
+    arguments, for a tensor its offset."""
     places: dict[str, tuple[int, int]] = {}
     for number, a in enumerate(call.arguments):
         places |= {name: (number, by) for name, by in ({a.name: 1} if a.tensor is None else a.offset_names).items()}
+    places |= {name: (-1, number) for name, number in (fixed or {}).items()}
     return Ready(program, tuple([places[p.name] for p in program.params]))
 
 

@@ -31,6 +31,7 @@ from ..ir.ranges import Sum, linear, range_of
 from ..ir.simplify import from_linear, simplify
 from .complex import joined, parted
 from .packing import boxed, unpack, whole_words
+from .sizes import as_value
 from .state import Trace
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
@@ -133,14 +134,14 @@ class BufferEngine:
 
     def load(self, offsets: Scalars | Moved, where: Mask = None, *, most: int = 4) -> Any:
         """The elements at `offsets`, each named, up to `most` neighbours at once; 0 where the mask is false."""
-        (base, table), place = self._table(offsets), user_place()
+        ((base, table), carried), place = self._placed(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
         # One load an access; the entries of the table are its lanes.
         for access in _accesses(self.trace, table, where, min(most, self.most), base=base):
             self._check_register(access)
             lanes, where = len(access.positions), access.where
-            value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=self.at)
+            value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=carried(access))
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
             for lane, positions in enumerate(access.positions):
@@ -155,7 +156,7 @@ class BufferEngine:
         if not self.writable:
             raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
         self.mark_written()
-        base, table = self._table(offsets)
+        (base, table), carried = self._placed(offsets)
         given = np.asarray(values, object)
         try:
             flat = np.broadcast_to(given, table.shape).ravel()
@@ -174,7 +175,7 @@ class BufferEngine:
                 if id(last) not in known:
                     known[id(last)] = self._fit(last, place)
                 lanes.append(known[id(last)])
-            stmt = ir.Store(self.buffer, access.index, pack(lanes), place, *self.at)
+            stmt = ir.Store(self.buffer, access.index, pack(lanes), place, *carried(access))
             self.trace.emit(stmt if access.where is None else ir.If(access.where, (stmt,), place=place))
 
     def unpack(self, words: Any, inside: Any, dtype: DType) -> Any:
@@ -214,13 +215,17 @@ class BufferEngine:
         """Where a matrix begins."""
         if self.buffer.space == "private":
             raise KernelError(f"{user_place()}: a matrix of {self.name}: registers of one thread have none; stage it")
-        return self.index(window.offset)
+        return self.place(window.offset)[0]
 
-    def index(self, offset: Any) -> ir.Expr:
-        """The index in the array of the element at an offset."""
+    def place(self, offset: Any) -> tuple[ir.Expr, ir.Coordinates]:
+        """The index in the array of the element at an offset, and the coordinates that an access there carries."""
         if self.first is ORIGIN:
-            return simplify(as_index(ir.as_expr(offset)))
-        return from_linear(_offset_form(offset).plus(self.first), u32)
+            return simplify(as_index(ir.as_expr(offset))), self.at
+        return from_linear(_offset_form(offset).plus(self.first), u32), self.at
+
+    def _placed(self, offsets: Any) -> tuple[tuple[Sum | None, Array], Callable[[VectorAccess], ir.Coordinates]]:
+        """The offsets of one access as a base and a table, and what each access of them carries."""
+        return self._table(offsets), lambda access: self.at
 
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
@@ -264,7 +269,7 @@ class BufferEngine:
                 f"{place}: a {value.dtype} is held by a whole subgroup, and has no elements to store in {self.name}; "
                 "copy the fragment to shared memory, and read them there"
             )
-        value = ir.in_type(value, dtype)
+        value = ir.in_type(as_value(value), dtype)
         if isinstance(value, ir.Expr):
             if value.dtype is dtype:
                 return value

@@ -18,6 +18,7 @@ from .blocks import opposite as opposite
 from .loops import Repeated, WhileLoop
 from .python_state import cells_of
 from .rewrite_source import with_hooks
+from .sizes import as_value
 from .state import current, is_known, tracing
 from .statements import LoopRange, When, loop_over
 
@@ -80,9 +81,10 @@ def _check_kind(value: object, kinds: Any, instead: str) -> None:
 
 def _range(first: Any, *rest: Any) -> Iterable[object]:
     """`range`, and over values of the GPU a loop of the kernel."""
-    if not any(isinstance(value, Expr) for value in (first, *rest)):
-        return range(first, *rest)
-    start, stop, step = (0, first, 1) if not rest else (first, rest[0], rest[1] if len(rest) > 1 else 1)
+    ends: list[Any] = [as_value(value) for value in (first, *rest)]
+    if not any(isinstance(value, Expr) for value in ends):
+        return range(*ends)
+    start, stop, step = (0, ends[0], 1) if not rest else (*ends, 1)[:3]
     return loop_over(stop, start, step)
 
 

@@ -8,19 +8,24 @@ the static values.
 import gc
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
 from pathlib import Path
 from types import FunctionType
+from typing import Any, Literal, overload
 from warnings import warn
 
+import numpy as np
+
 from ...errors import CutepyError, KernelError
+from ...layout.affine import Affine
 from ...layout.algebra.conflict_free import Found
 from ...layout.values.methods import NotebookRepr
-from ...tensor.dtypes import u32
+from ...layout.values.size import Undecided
+from ...tensor.dtypes import as_dtype, u32
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
@@ -36,6 +41,7 @@ from ..ir import (
     Kernel,
     Param,
     Print,
+    SizeFacts,
     all_nodes,
     const,
     new_arena,
@@ -49,13 +55,23 @@ from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower
-from ..runtime import default_device
-from ..runtime.program import Limits, Program
+from ..runtime import Device, default_device
+from ..runtime.program import Formula, LaunchPlan, Limits, Program, Size3
 from ..targets.cuda import write_cuda
 from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
-from ..verify import CHECKS, SUBGROUP_SIZES, Verification, check_matrices, confine, needs_checks, verify
+from ..verify import (
+    CHECKS,
+    SUBGROUP_SIZES,
+    Verification,
+    check_matrices,
+    conditions_for_all_sizes,
+    confine,
+    needs_checks,
+    verify,
+)
 from ..verify.collect import uses_matrices
+from ..verify.for_all_sizes import condition_text
 from .call import (
     WIDEST,
     BoundArguments,
@@ -78,9 +94,22 @@ from .engine import BufferEngine
 from .hook_functions import target
 from .memory import allocate
 from .rewrite_source import text_of
+from .sizes import KernelSize, Sizes, divisors_of
 from .source import check_limits, naming, unbound
-from .state import _TRACE, Trace
+from .state import _TRACE, MOST_GROUPS, Trace
 from .unhashable import unhashable
+from .unknown_sizes import (
+    SizeSpec,
+    by_itself,
+    looks_at_offsets,
+    of_sizes,
+    plain_layout,
+    sizes_in,
+    spec_of,
+    stand_ins,
+    tells_apart,
+    unaligned,
+)
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
 KEPT = 128
@@ -105,7 +134,10 @@ class Traced:
     was traced, up to its first program: its text is the same whoever asks for it, and the interpreter asks for none.
 
     `views` are the arrays with other elements between those that were given: what is `ready` to print writes none of
-    these, where `kernel` is not proven to keep inside its shapes."""
+    these, where `kernel` is not proven to keep inside its shapes.
+
+    A form for unknown sizes has a `plan`, whose conditions are those of its proof as well once it is `judged`, and the
+    formulas of its parameters; `refused` says why it is not launched."""
 
     kernel: Kernel
     told: Kernel
@@ -117,6 +149,9 @@ class Traced:
     programs: dict[tuple[Dialect, bool], Program] = field(default_factory=dict)
     proven: bool | None = None
     whole: bool = False
+    plan: LaunchPlan | None = None
+    formulas: Mapping[str, Formula] = field(default_factory=dict)
+    refused: str = ""
     verified: dict[object, Verification] = field(default_factory=dict)
 
     def printed(self) -> "Traced":
@@ -127,6 +162,31 @@ class Traced:
                 self.programs["naga", True] = compile_kernel(self.ready)
             self.arena = None
         return self
+
+    def judged(self) -> "Traced":
+        """The same form for unknown sizes, with what its proof asks of them."""
+        if self.proven is None and self.plan is not None:
+            found = conditions_for_all_sizes(self.kernel)
+            numbers = [p for form in found or () for p in form.terms if self._number(p)]
+            self.proven = found is not None and not numbers
+            if numbers:
+                self.refused = f"its proof asks for a number of each call, {numbers[0]!r}, beside its sizes"
+            elif found is None:
+                self.refused = "it is not proven to stay inside its tensors for all sizes"
+            else:
+                more = tuple([(self._not_above_0(form), condition_text(form), False) for form in found])
+                self.plan = replace(self.plan, conditions=(*self.plan.conditions, *more))
+            self.programs = {key: replace(program, plan=self.plan) for key, program in self.programs.items()}
+        return self
+
+    def _number(self, atom: Expr) -> bool:
+        """Whether an atom of a condition is no size."""
+        return not isinstance(atom, Param) or atom.name not in self.formulas
+
+    def _not_above_0(self, form: Affine[Expr, int]) -> Formula:
+        """A sum of parameters, times -1, as a formula."""
+        parts = [("*", -c, self.formulas[p.name]) for p, c in form.terms.items() if isinstance(p, Param)]
+        return ("+", -form.constant, *parts)
 
     def checked(self, checks: object) -> bool:
         """Whether it is launched with checks: without where it is proven not to need them."""
@@ -151,6 +211,50 @@ class Traced:
         return self.programs[key]
 
 
+@dataclass(slots=True)
+class KernelStats:
+    """What a kernel has cost so far: traces, and proofs of traced forms; `again` of the traces made anew what had been
+    given up for others, of which a kernel keeps so many."""
+
+    traces: int = 0
+    proofs: int = 0
+    again: int = 0
+    seen: set[int] = field(default_factory=set, repr=False)
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file is one of cutepy's, whose kernels are called with plans for sizes."""
+    return Path(file).is_relative_to(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True, slots=True)
+class SizedLaunch:
+    """A call by a form for unknown sizes: its parameters that follow from the sizes, and its grid."""
+
+    traced: Traced
+    call: BoundArguments
+    params: Mapping[str, int]
+    grid: Size3
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel with the numbers of this call in the place of sizes: one of known sizes."""
+        return self._put(self.traced.kernel)
+
+    def known(self, call: BoundArguments) -> Kernel:
+        """The same, with what it prints."""
+        return self._put(self.traced.told)
+
+    def _put(self, kernel: Kernel) -> Kernel:
+        lengths = {a.name: a.length for a in self.call.arguments if a.tensor is not None and a.sizes is not None}
+        with new_arena():
+            return replace(substitute(kernel, self.params, lengths, self.grid), sizes=None)
+
+    def verify(self, limits: Limits | None = None) -> Verification:
+        """What the prover of known sizes says."""
+        return verify(self.kernel, limits)
+
+
 class KernelText(str):
     """The text of a kernel, which a session shows as it is printed."""
 
@@ -172,9 +276,16 @@ class KernelFunction(NotebookRepr):
     """
 
     __kernel_parts__ = ("function",)
+    _asks_offsets: str | None
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., None], given: tuple[str, ...] = (), sizes: str = "") -> None:
         self.function = function
+        self.given = given
+        self.size_reason = ""
+        self._unsized: dict[Hashable, str] = {}
+        self._met: dict[Any, Any] = {}
+        self._learns = sizes != "known" and not _is_own(function.__code__.co_filename)
+        self.stats = KernelStats()
         self.file = function.__code__.co_filename
         self.captures = Captures(function)
         self._read_signature(None)
@@ -205,6 +316,7 @@ class KernelFunction(NotebookRepr):
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
         whole = len(args) >= self._positional and static.keys() <= self._static
         quick = quick_call(args) if whole else None
+        known: Ready | None
         with self._naming():
             if quick is not None:
                 dialect = quick.device.dialect
@@ -213,23 +325,32 @@ class KernelFunction(NotebookRepr):
                 if known is not None:
                     quick.launch(known)
                     return
-            traced = self._form(call := self._bind(args, static))
+            call = self._bind(args, static)
             device = device_of(call)
+            specs = self._specs or (by_itself(call, self._met) if self._learns else {})
+            sized = self._sized(call, device or default_device(), specs=specs)
+            traced = sized.traced if sized else self._form(call)
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
                 name = self.function.__name__
                 warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=2)
         device = device or default_device()
         with self._naming():
-            traced = self._form(call, subgroups="subgroups" in device.features)
+            if sized is None:
+                traced = self._form(call, subgroups="subgroups" in device.features)
+            self.stats.proofs += traced.proven is None and checks == "auto"
             program = traced.program(device.dialect, traced.checked(checks))
+            params: Mapping[str, float] = call.params
+            if sized is not None:
+                program, params = replace(program, grid=sized.grid), {**params, **sized.params}
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
-            launch_on_device(program, call, device)
+            launch_on_device(program, call, params, device)
         if quick is not None:
             if len(self._quick) >= KEPT:
                 self._quick.clear()
             pinned = call.has_origins and call.key in self._pinned
-            self._quick[(key, quick.offsets) if pinned else key] = ready(program, call)
+            own = sized is not None or pinned
+            self._quick[(key, quick.offsets) if own else key] = ready(program, call, sized.params if sized else None)
 
     def interpret(self, *args: object, check: object = False, subgroup: object = 0, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place.
@@ -238,42 +359,71 @@ class KernelFunction(NotebookRepr):
         With `check`, raises VerificationError for a race, a read of shared memory that nobody has written, or a barrier
         that not all threads come to, as they happen for this data; then the arrays are as they were.
         """
-        traced, call = self._told_of(args, static)
+        kernel, call = self._told_of(args, static)
         size = self._subgroup_size(subgroup)
         run = interpret_checked if check else interpret
-        run_on_host(call, lambda arrays, params: run(traced.told, arrays, params, subgroup_size=size))
+        run_on_host(call, lambda arrays, params: run(kernel, arrays, params, subgroup_size=size))
 
     def steps(self, *args: object, workgroup: tuple[int, int, int] = (0, 0, 0), **static: object) -> Iterator[Step]:
         """Run one workgroup in NumPy, on copies of the arrays, from barrier to barrier: each step shows where it is,
         who comes there, the shared memory, and the registers of every thread.
         """
-        traced, call = self._told_of(args, static)
+        kernel, call = self._told_of(args, static)
         arrays = copies_on_host(call)
-        return steps(traced.told, arrays, call.params, workgroup)
+        return steps(kernel, arrays, call.params, workgroup)
 
     def replay(self, *args: object, **static: object) -> tuple[Replay, ...]:
         """What `verify` refutes, on these arrays: the invocations of each counter-example, their lines, their values,
         and a picture of the element. The arrays stay as they are."""
-        traced, call = self._told_of(args, static)
-        return replay(traced.kernel, copies_on_host(call), call.params, self._verified(call))
+        call = self._bind(args, static)
+        traced = self._form_of(call, has_subgroups(call))
+        return replay(traced.kernel, copies_on_host(call), call.params, self._verified_known(call))
 
-    def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Traced, BoundArguments]:
+    def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Kernel, BoundArguments]:
         """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
         call = self._bind(args, static)
+        if (sized := self._sized(call)) is not None:
+            return sized.known(call), call
         traced = self._form_of(call, has_subgroups(call))
         if traced.kernel.params:
             with self._naming():
                 program = traced.printed().program("naga", True)
                 program.pack([call.params[p.name] for p in program.params])
-        return traced, call
+        return traced.told, call
+
+    def at(self, *args: object, dtype: object = "f32", **sizes: object) -> "SizedLaunch":
+        """The kernel for unknown sizes with these numbers put in, as one of known sizes: `.kernel` is its IR, and
+        `.verify()` what the prover of known sizes says. Sizes of annotations are given by name, and what is static.
+
+        Without arguments the tensors are packed, of `dtype`, the last mode fastest, and numbers are 0.
+        """
+        names = {n for spec in self._specs.values() for n in spec.shape if isinstance(n, str)}
+        numbers = {name: n for name, n in sizes.items() if name in names and isinstance(n, int)}
+        if not self._specs or (not args and numbers.keys() != names - {"?"}):
+            called = f"{self.function.__name__}.at({', '.join(f'{k}={v}' for k, v in sizes.items())})"
+            there = ", ".join(sorted(names)) or "there are none"
+            raise KernelError(f"{called}: give each size of the annotations a number: {there}")
+        kinds = as_dtype(dtype).numpy
+        made = args or tuple(
+            np.empty([n if isinstance(n, int) else numbers[n] for n in spec.shape], kinds)
+            if (spec := self._specs.get(name)) is not None
+            else 0
+            for name, parameter in self.signature.parameters.items()
+            if parameter.kind is not parameter.KEYWORD_ONLY
+        )
+        call = self._bind(made, {name: value for name, value in sizes.items() if name not in names})
+        with self._naming():
+            found = self._sized(call, told=True)
+        assert found is not None
+        return found
 
     def ir(self, *args: object, **static: object) -> Kernel:
         """The kernel's IR for these arguments."""
-        return self._form(self._bind(args, static)).kernel
+        return self._chosen(self._bind(args, static)).kernel
 
     def program(self, *args: object, checks: object = "auto", dialect: Dialect = "naga", **static: object) -> Program:
         """What a runtime takes: the source and what it needs of a device; for Dawn's, with `dialect="tint"`."""
-        traced = self._form(self._bind(args, static))
+        traced = self._chosen(self._bind(args, static))
         return traced.program(dialect, traced.checked(checks))
 
     def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
@@ -284,7 +434,12 @@ class KernelFunction(NotebookRepr):
         return self._verified(self._bind(args, static), limits)
 
     def _verified(self, call: BoundArguments, limits: Limits | None = None) -> Verification:
-        traced = self._form(call)
+        return self._verified_of(self._chosen(call), call, limits)
+
+    def _verified_known(self, call: BoundArguments) -> Verification:
+        return self._verified_of(self._form(call), call, None)
+
+    def _verified_of(self, traced: Traced, call: BoundArguments, limits: Limits | None) -> Verification:
         key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
         if key not in traced.verified:
             traced.verified[key] = verify(traced.kernel, key[0], aliases=key[1])
@@ -299,12 +454,14 @@ class KernelFunction(NotebookRepr):
         that many banks of 4 bytes.
         """
         call = self._bind(args, static)
+        sized = self._sized(call)
         with new_arena():
-            return report(substitute(self._form(call).kernel, call.offsets), Hardware(subgroup, banks, segment_bytes))
+            kernel = sized.kernel if sized is not None else substitute(self._form(call).kernel, call.offsets)
+            return report(kernel, Hardware(subgroup, banks, segment_bytes))
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
-        traced = self._form(self._bind(args, static))
+        traced = self._chosen(self._bind(args, static))
         if dialect == "naga":
             return KernelText(traced.program("naga", True).wgsl)
         with new_arena():
@@ -315,7 +472,7 @@ class KernelFunction(NotebookRepr):
 
         Raises KernelError at the line of what CUDA C++ has no counterpart for.
         """
-        traced = self._form(self._bind(args, static))
+        traced = self._chosen(self._bind(args, static))
         with new_arena():
             return KernelText(write_cuda(lower(traced.kernel), guarded=traced.checked("auto")).text)
 
@@ -334,7 +491,7 @@ class KernelFunction(NotebookRepr):
             if a.tensor is not None:
                 view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
                 views[a.slot].append(view)
-        types, verdict = [engine.dtype.name for engine in call.engines], str(self._verified(call))
+        types, verdict = [engine.dtype.name for engine in call.engines], str(self._verified_known(call))
         return describe_programs(
             self.function.__name__, list(dict.fromkeys(forms)), types, views, verdict, call.offsets
         )
@@ -357,6 +514,75 @@ class KernelFunction(NotebookRepr):
             text = page_text(function, given, wanted, call.params)
         return export(path, function, page=text)
 
+    def _chosen(self, call: BoundArguments) -> Traced:
+        """The form for unknown sizes, where the kernel is annotated and the call has one; else that of its sizes."""
+        sized = self._sized(call) if self._specs else None
+        return sized.traced if sized is not None else self._form(call)
+
+    def _sized(
+        self,
+        call: BoundArguments,
+        device: "Device | None" = None,
+        *,
+        told: bool = False,
+        specs: Mapping[str, SizeSpec] | None = None,
+    ) -> "SizedLaunch | None":
+        """The launch of the form for unknown sizes; None where the call is traced for its sizes, for a reason that
+        `size_reason` keeps; KernelError with it where that has to be `told`. What the user stated is an error."""
+        specs = self._specs if specs is None else specs
+        if not specs:
+            return None
+        with self._naming():
+            sized = of_sizes(call, specs, self.given)
+            if not isinstance(sized, str) and self._asks_offsets is None:
+                self._asks_offsets = looks_at_offsets(self.captures.function)
+            if self._asks_offsets:
+                sized = f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
+            found: SizedLaunch | str = sized if isinstance(sized, str) else ""
+            if not isinstance(sized, str):
+                subgroups = has_subgroups(call) if device is None else "subgroups" in device.features
+                found = self._launch_of_sizes(sized, subgroups, device)
+                if isinstance(found, str):  # what is proven without vectors serves as well
+                    other = self._launch_of_sizes(unaligned(sized), subgroups, device)
+                    found = other if isinstance(other, SizedLaunch) else found
+            self.size_reason = found if isinstance(found, str) else ""
+            if told and isinstance(found, str):
+                raise KernelError(f"{self.function.__name__}: it is traced for its sizes: {found}")
+            return None if isinstance(found, str) else found
+
+    def _launch_of_sizes(self, call: BoundArguments, subgroups: bool, device: "Device | None") -> "SizedLaunch | str":
+        """The launch of a call by a form of its class; or why there is none."""
+        if (why := self._unsized.get(call.key)) is not None:
+            return why
+        try:
+            traced = self._form(call, subgroups=subgroups)
+            self.stats.proofs += traced.proven is None
+            traced.judged()
+        except Exception as error:  # whatever Python does with a size that is no integer: the call has its own way
+            told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
+            self._unsized[call.key] = told
+            return told
+        if traced.refused:
+            self._unsized[call.key] = traced.refused
+            return traced.refused
+        assert traced.plan is not None and call.values is not None
+        if (broken := traced.plan.broken(call.values)) is not None:
+            text, stated = broken
+            if stated:
+                values = ", ".join(f"{name} = {n}" for name, n in sorted(sizes_in(call).items()))
+                raise KernelError(f"{call.name}: '{text}' was stated; {values}")
+            return f"its proof asks for {text}"
+        for a in call.arguments:
+            buffer = traced.kernel.buffers[a.slot]
+            written = a.tensor is not None and a.sizes is not None and buffer.writable
+            if written and a.tensor is not None and not tells_apart(plain_layout(a)):
+                return f"{a.name} is {a.tensor.layout}, in which two coordinates are one element, and is written"
+        params, grid = traced.plan.host(call.values)
+        most = (device.limits if device is not None else limits_of(call)).workgroups
+        if max(grid) > min(most, MOST_GROUPS) or min(grid) < 1:
+            return f"its grid is {grid}, and the form for all sizes has 1 to {min(most, MOST_GROUPS)} along an axis"
+        return SizedLaunch(traced, call, params, grid)
+
     def _subgroup_size(self, given: object) -> int:
         """A size of subgroup to interpret with, 0 for the kernel's own."""
         if isinstance(given, int) and given in (0, *SUBGROUP_SIZES):
@@ -371,10 +597,19 @@ class KernelFunction(NotebookRepr):
     def _read_signature(self, captured: int | None) -> None:
         """Note the parameters, and the defaults that go with what the function captures."""
         self._signed = captured
+        self._asks_offsets = None
         self.signature = inspect.signature(self.function)
         parameters = self.signature.parameters.values()
         self._static = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self._specs: dict[str, SizeSpec] = {}
+        for p in parameters:
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and (spec := spec_of(p.annotation)) is not None:
+                self._specs[p.name] = spec
+        named = {n for spec in self._specs.values() for n in spec.shape}
+        for name in divisors_of(self.given):
+            if name not in named:
+                raise KernelError(f"{self.function.__name__}: given={self.given}: no annotation has a size {name}")
 
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> BoundArguments:
         with self._naming():
@@ -405,6 +640,9 @@ class KernelFunction(NotebookRepr):
             return found
         if call.has_origins and (found := self._traced.get((call.with_any_origin().key, subgroups))):
             return found
+        self.stats.traces += 1
+        self.stats.again += hash(key) in self.stats.seen
+        self.stats.seen.add(hash(key))
         try:
             found = copy_context().run(self._trace, call, subgroups)
         except CutepyError:
@@ -451,7 +689,7 @@ class KernelFunction(NotebookRepr):
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
         with new_arena() as arena:
             arena.name = trace.name_deep
-            values = _stand_ins(trace, call)
+            values = _stand_ins(trace, call, self.given)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
                 self._run(
@@ -476,11 +714,19 @@ class KernelFunction(NotebookRepr):
                 )
             )
             told = replace(told, params=_used(told, call))
+            plan = None
+            if trace.sizes is not None:
+                groups, facts = _groups_of(trace), trace.sizes.facts()
+                told = replace(told, sizes=SizeFacts(facts, groups, trace.sizes.products()))
+                plan = _plan_of(trace, told)
             kernel = told
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, trace.places, trace.asked, arena, views_of(call), kernel)
+            traced = Traced(kernel, told, trace.places, trace.asked, arena, views_of(call), kernel, plan=plan)
+            if plan is not None:
+                traced.formulas = dict(trace.sizes.formulas)
+            return traced
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""
@@ -488,6 +734,8 @@ class KernelFunction(NotebookRepr):
         try:
             with unhashable():
                 given = function(*values, **static)
+        except Undecided as undecided:
+            raise trace.sizes.undecided(undecided) from undecided
         except NameError as error:
             why = unbound(error, trace.lost)
             if why:
@@ -523,14 +771,39 @@ def _used(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
     for i, a in enumerate(call.arguments):
         order |= dict.fromkeys([a.name] if a.tensor is None else a.offset_names, i)
     used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)] if order else []
-    return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
+    if any(a.sizes is not None for a in call.arguments):
+        used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
+    return tuple(sorted(used, key=lambda p: (order.get(p.name, len(order)), p.name, p.dtype.name)))
 
 
-def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
+def _groups_of(trace: Trace) -> Any:
+    """How many workgroups there are along each axis, as sums of parameters, where sizes say it."""
+    return tuple([trace.sizes.sum_of(n.poly) if isinstance(n, KernelSize) else None for n in trace.formulas])
+
+
+def _plan_of(trace: Trace, kernel: Kernel) -> LaunchPlan:
+    """What the host computes for a launch."""
+    sizes: Sizes = trace.sizes
+    x, y, z = (sizes.formula(n.poly) if isinstance(n, KernelSize) else int(n) for n in trace.formulas)
+    conditions = [(sizes.formula(c.poly), c.text, c.stated) for c in sizes.conditions.values()]
+    params = [(p.name, sizes.formulas[p.name]) for p in kernel.params if p.name in sizes.formulas]
+    return LaunchPlan(tuple(params), (x, y, z), tuple(conditions))
+
+
+def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> list[Tensor | Expr]:
     """What stands for each tensor and each number while the kernel is traced."""
     values: list[Tensor | Expr] = []
     arrays: dict[int, Buffer] = {}
+    sized: dict[str, Tensor] = {}
     for argument in call.arguments:
+        if argument.sizes is not None:
+            if not sized:
+                sized = stand_ins(trace, call, given)
+            tensor = sized[argument.name]
+            assert isinstance(tensor.engine, BufferEngine)
+            arrays[argument.slot] = tensor.engine.buffer
+            values.append(tensor)
+            continue
         if argument.tensor is None:
             values.append((weak_param if argument.weak else param)(argument.name, argument.dtype))
             continue
@@ -539,7 +812,6 @@ def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
             held = call.engines[argument.slot].dtype if argument.packed else argument.dtype
             buffer = Buffer(argument.name, held, argument.length, note=str(argument.tensor.layout))
             arrays[argument.slot] = buffer
-            trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
         words = BufferEngine(trace, buffer, argument.writable)
         offset = argument.offset
@@ -550,11 +822,25 @@ def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
             words = replace(words, first=linear(first).times(origin.unit).plus(linear(const(offset)), -1))
         engine = words_as(words, argument.dtype) if argument.packed else words
         values.append(Tensor(engine, argument.tensor.layout, offset, argument.tensor.guard))
+    trace.buffers += [arrays[slot] for slot in sorted(arrays)]
     return values
 
 
-def kernel(function: Callable[..., None]) -> KernelFunction:
+@overload
+def kernel(function: Callable[..., None]) -> KernelFunction: ...
+@overload
+def kernel(
+    *, given: Iterable[str] = (), sizes: Literal["", "known"] = ""
+) -> Callable[[Callable[..., None]], KernelFunction]: ...
+def kernel(
+    function: Callable[..., None] | None = None, *, given: Iterable[str] = (), sizes: Literal["", "known"] = ""
+) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:
     """Make a GPU kernel of a function over tensors.
+
+    An argument annotated with sizes, `x: "(M,N)"` or `x: "(M,64):(?,1)"`, is traced once for all sizes; sizes of one
+    name are equal, and checked at each call, as is what is `given` of them: `@gpu.kernel(given=["64 divides N"])`.
+    Without annotations a launch over a second layout takes sizes and strides of that argument as unknown by itself,
+    where that is proven; with `sizes="known"` each is traced for its own.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -570,4 +856,7 @@ def kernel(function: Callable[..., None]) -> KernelFunction:
     >>> y[:3].tolist(), y[-1].item()
     ([3.0, 3.0, 3.0], 3.0)
     """
-    return KernelFunction(function)
+    facts = (given,) if isinstance(given, str) else tuple(given)
+    if function is None:
+        return lambda function: KernelFunction(function, facts, sizes)
+    return KernelFunction(function, facts, sizes)

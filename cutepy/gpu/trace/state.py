@@ -67,6 +67,9 @@ class Trace:
     varying: dict[str, None] = field(default_factory=dict)
     settled: bool = False
     grid: Size3 = (1, 1, 1)
+    #: The sizes that are not known, and the grid as it was given: numbers, or sizes.
+    sizes: Any = None
+    formulas: tuple[Any, ...] = ()
     workgroup: Size3 | None = None
     group: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
     folded: ir.Stmt | None = None
@@ -298,6 +301,15 @@ class Trace:
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def _undecided(value: ir.Expr) -> Exception | None:
+    trace = _TRACE.get()
+    found: Exception | None = None if trace is None or trace.sizes is None else trace.sizes.asked.get(value)
+    return found
+
+
+ir.Expr.undecided = staticmethod(_undecided)
 
 
 class OutsideKernelError(KernelError, AttributeError):

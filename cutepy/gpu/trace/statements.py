@@ -15,6 +15,7 @@ from ..ir import Expr, Var, Weak, as_expr, const, var
 from ..ir.place import user_place
 from ..ir.ranges import domain, range_of
 from ..ir.simplify import simplify
+from .sizes import KernelSize
 from .state import current
 
 
@@ -120,6 +121,8 @@ def _whole(place: str, value: Scalars) -> Expr | int:
         return value if isinstance(value, Weak) else simplify(value)
     if isinstance(value, int | np.integer):
         return int(value)
+    if isinstance(value, KernelSize):
+        return value.in_kernel()
     raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
 
 

@@ -7,7 +7,8 @@ the reason. What memory holds is never guessed to be harmless.
 from dataclasses import replace
 
 from ...errors import KernelError
-from ..ir import Buffer, Kernel, check, new_arena
+from ...layout.affine import Affine
+from ..ir import Buffer, Expr, Kernel, check, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
@@ -15,9 +16,10 @@ from .barriers import decide_barriers, decide_whole
 from .bounds import decide_bounds, is_in_bounds
 from .collect import uses_matrices, uses_subgroups
 from .confine import confine
+from .for_all_sizes import decide_coordinates
 from .initialised import decide_written
 from .loops import decide_loops, decide_progress
-from .model import Model
+from .model import Access, Model
 from .races import decide_races
 from .shapes import decide_shapes
 from .shared_values import understood
@@ -38,7 +40,7 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
     exceeded += [
         f"{b.name} has {nbytes} bytes, the device binds {limits.binding_bytes}"
         for b in kernel.buffers
-        if (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
+        if not b.shape and (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
     ]
     if exceeded:
         return Verdict(Claim.WITHIN_LIMITS, Status.REFUTED, "; ".join(exceeded))
@@ -72,7 +74,39 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     check(kernel)
     verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), *decide_subgroup_size(kernel, chosen)]
     verdicts.append(decide_limits(kernel, chosen, aliases))
+    if kernel.sizes is not None:
+        verdicts = [_of_some_size(verdict) for verdict in verdicts]
     return Verification(kernel.name, tuple(verdicts))
+
+
+def _of_some_size(verdict: Verdict) -> Verdict:
+    """What is refuted for numbers that nothing keeps to sizes that there are is not decided."""
+    if verdict.status is not Status.REFUTED:
+        return verdict
+    why = f"not proven for all sizes: {verdict.reason}"
+    return replace(verdict, status=Status.UNDECIDED, reason=why, witness=None)
+
+
+def conditions_for_all_sizes(kernel: Kernel) -> tuple[Affine[Expr, int], ...] | None:
+    """Where these sums of parameters are 0 or less, every access of `kernel` is inside, and its loops end: as it is
+    printed, unchecked. None where that is not proven."""
+    if needs_checks(kernel):
+        return None
+    with new_arena():
+        model = understood(kernel, 32)
+        found = _of_all_sizes(model)
+    if any(verdict.status is not Status.PROVEN for verdict in found):
+        return None
+    return tuple([condition for verdict in found for condition in verdict.conditions])
+
+
+def _of_all_sizes(model: Model) -> list[Verdict]:
+    """The verdicts on the bounds of arrays of unknown sizes."""
+    arrays: dict[Buffer, list[Access]] = {}
+    for access in model.accesses:
+        if access.buffer.shape:
+            arrays.setdefault(access.buffer, []).append(access)
+    return [decide_coordinates(model, buffer, accesses) for buffer, accesses in arrays.items()]
 
 
 def needs_checks(kernel: Kernel) -> bool:
@@ -83,7 +117,7 @@ def needs_checks(kernel: Kernel) -> bool:
     with new_arena():
         ready = lower(kernel)
         forms = [ready]
-        if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
+        if any(b.length % b.width for b in (*ready.buffers, *ready.local) if not b.shape):
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
         # The unlowered form too where lowering widened an array beyond its length: only there the padding is out of
         # bounds.
@@ -136,7 +170,7 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 def _decide(model: Model) -> list[Verdict]:
     # Order matters: races rely on barriers, bounds on races (an index may be read again), initialisation on barriers.
     barriers, races = _order(model)
-    bounds = decide_bounds(model, _racing(model, races))
+    bounds = [*decide_bounds(model, _racing(model, races)), *_of_all_sizes(model)]
     written = _if_held(barriers, decide_written(model))
     in_bounds = {verdict.array: verdict.status for verdict in bounds}
     shapes = [
@@ -181,5 +215,5 @@ def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
 
 __all__ = [
     "CHECKS", "SUBGROUP_SIZES", "Claim", "Status", "Use", "Verdict", "Verification", "Witness", "check_matrices",
-    "confine", "decide_limits", "needs_checks", "verify",
+    "conditions_for_all_sizes", "confine", "decide_limits", "needs_checks", "verify",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ Indices are sums over ids, and guards say that sums are 0 or less: enough to bou
 constant of a sum is a table: one number for each thread.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,7 +59,25 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
         for guard in access.guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
                 found = assume(model, found, guard)
+        if model.facts:
+            count = int(np.count_nonzero(mask))
+            known = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
+            found = replace(found, limits=(*found.limits, *known))
     return _without_idle(found)
+
+
+def near(atoms: Iterable[Expr], limits: Sequence[Form]) -> tuple[Form, ...]:
+    """The limits in the order in which they may matter to a sum of these atoms, for few are looked at: those that share
+    an atom with it, those that share one with these, the others."""
+    wanted, left = set(atoms), list(limits)
+    found: list[Form] = []
+    for _turn in range(3):
+        close = [limit for limit in left if not wanted.isdisjoint(limit.terms)]
+        close.sort(key=lambda limit: len(limit.terms.keys() - wanted))
+        left = [limit for limit in left if wanted.isdisjoint(limit.terms)]
+        found += close
+        wanted |= {atom for limit in close for atom in limit.terms}
+    return (*found, *left)
 
 
 def _without_idle(facts: GuardFacts) -> GuardFacts:
@@ -122,6 +140,8 @@ def reach(model: Model, value: Expr, facts: GuardFacts) -> Interval:
     """The least and the largest that `value` is where `facts` hold."""
     whole = domain(value.dtype)
     low, high = range_of(value)
+    if model.facts:
+        facts = replace(facts, limits=near(sum_of(model, value).terms, facts.limits))
     for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
         # Any spelling that is exact gives a valid bound; the tightest of all counts.
         sum_ = form.exact(whole, range_of, facts.limits)
@@ -203,7 +223,7 @@ def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
     arrays: dict[Buffer, list[Access]] = {}
     for access in model.accesses:
         arrays.setdefault(access.buffer, []).append(access)
-    return [decide_array(model, buffer, accesses, racing) for buffer, accesses in arrays.items()]
+    return [decide_array(model, buffer, found, racing) for buffer, found in arrays.items() if not buffer.shape]
 
 
 def last_of(access: Access) -> int:
@@ -216,6 +236,8 @@ def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     """Whether every access is inside its array, as far as that can be told at once."""
     tries = 0
     for access in model.accesses:
+        if access.buffer.shape:
+            continue  # `decide_coordinates` judges it, of the kernel before it was lowered
         bounded = _bounded(model, access)
         # Trying every invocation is dear: in full for a few accesses, a sample for the others.
         tries += not bounded

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import KernelError
-from ...layout.affine import Interval
+from ...layout.affine import Affine, Interval
 from ...tensor.dtypes import MatrixType, bool_, u32
 from .. import ir
 from ..ir.operators import U32_LIMIT
@@ -68,7 +68,21 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
     found = walk.accesses, walk.fences, walk.loops
     told = walk.state.read_from, walk.gatherings, walk.stored
     tickets = {known.names.get(name, name): t for name, t in tickets_of(kernel, walk.work).items()}
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets)
+    facts, products = _size_facts(kernel, walk.groups)
+    return Model(
+        kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets, facts, products
+    )
+
+
+def _size_facts(
+    kernel: ir.Kernel, groups: tuple[ir.Expr, ...]
+) -> tuple[tuple[Affine[ir.Expr, int], ...], Mapping[ir.Expr, tuple[ir.Expr, ...]]]:
+    """What is known of sizes, and of the ids of workgroups by them; which parameters are products."""
+    if kernel.sizes is None:
+        return (), {}
+    counts = zip(groups, kernel.sizes.groups, strict=True)
+    below = [Affine({group: 1}, 1).plus(count, -1) for group, count in counts if count is not None]
+    return (*kernel.sizes.facts, *below), kernel.sizes.products
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import Const, Expr
+from ..ir import Binary, Const, Expr, Param, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
@@ -74,6 +74,32 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     handed = [space for digit in digits if (space := _hands_out(model, digit))]
     workgroup = "storage" in handed or _tells_workgroup(model, digits)
     return Owned(workgroup, bool(handed) or (bool(family) and _tells_thread(family, digits)))
+
+
+def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, Form]]]) -> Owned:
+    """Whether every tuple of numbers belongs to one workgroup, and to one thread: of each number of it, axis by axis,
+    the sum that it is for each entry, with the threads of its table and what holds there. Equal tuples have equal
+    digits in all axes."""
+    digits: list[_Digit] = []
+    family: list[_Member] = []
+    for entries in axes:
+        (_, _, first), *_ = entries
+        same = {  # what the launch adds to all alike tells nothing apart
+            atom: c
+            for atom, c in first.terms.items()
+            if isinstance(atom, Param) and all(form.terms.get(atom) == c for _, _, form in entries)
+        }
+        family = [
+            _Member(
+                threads, facts.limits, Affine({a: c for a, c in form.terms.items() if a not in same}, form.constant)
+            )
+            for threads, facts, form in entries
+        ]
+        moduli = {abs(c) for member in family for c in member.index.terms.values()}
+        constants = [int(end) for m in family for end in (m.index.constant.min(), m.index.constant.max())]
+        moduli |= {max(constants) - min(constants), max(constants) - min(constants) + 1}
+        digits += _taken_apart(family, [_shifted([m.index for m in family])], moduli)
+    return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
 
 
 def _hands_out(model: Model, digit: _Digit) -> str:
@@ -158,19 +184,29 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     for digit in digits:
         terms = digit[0].terms
         plain = all(form.terms == terms and not form.constant.any() for form in digit)
-        if plain and terms and all(model.leaves(atom) <= model.workgroup_ids for atom in terms):
+        if plain and terms and all(_of_workgroup(model, atom) for atom in terms):
             sums.append(terms)
     # Digits that are single ids of the workgroup determine them; other sums are tabulated over the grid.
     moving = {g for g in model.groups if not isinstance(g, Const)}
     single = {next(iter(terms)) for terms in sums if len(terms) == 1}
+    quotients = {atom for atom in single if isinstance(atom, Binary) and atom.op == "//"}
+    for atom in single & {binary("%", q.left, q.right) for q in quotients}:  # quotient and remainder tell the number
+        single |= {atom.left} if isinstance(atom, Binary) else set()
     if moving <= single:
         return True
+    sums = [terms for terms in sums if all(model.leaves(atom) <= model.workgroup_ids for atom in terms)]
     if prod(map(model.extent, moving)) > _GRID:
         return False
     domain = model.domain(moving, each=1)
     points = Points(typed(domain.every))
     rows = [points.total(terms) for terms in sums]
     return bool(rows) and _distinct(rows) == domain.size
+
+
+def _of_workgroup(model: Model, atom: Expr) -> bool:
+    """Whether a number is made of ids of the workgroup and of parameters, of ids at least."""
+    leaves = {leaf for leaf in model.leaves(atom) if not isinstance(leaf, Param)}
+    return bool(leaves) and leaves <= model.workgroup_ids
 
 
 def _distinct(columns: list[Integers]) -> int:

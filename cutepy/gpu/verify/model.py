@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ...layout.affine import Affine
 from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Param, Stmt, Var, ask_operands_first, nodes
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
@@ -217,7 +218,8 @@ class Model:
     `work` lists the statements that compute or store, with the guards and loops around them, `gatherings` what whole
     subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
     lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
-    atomic additions hand out.
+    atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
+    that are products of others.
     """
 
     kernel: Kernel
@@ -234,6 +236,8 @@ class Model:
     gatherings: list[Gathering]
     stored: list[tuple[Access, Expr | None]]
     tickets: "Mapping[Expr, Ticket]"
+    facts: tuple[Affine[Expr, int], ...] = ()
+    products: Mapping[Expr, tuple[Expr, ...]] = field(default_factory=dict)
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ from ..ir.simplify import from_linear
 from .barriers import BarrierInterval, barrier_intervals
 from .bounds import facts_of
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
+from .for_all_sizes import decide_coordinates, owned_by_coordinates
 from .model import MOST, Access, Domain, Model, SampleData, Verb, typed
 from .verdict import Claim, Status, Verdict
 
@@ -162,11 +163,42 @@ def decide_races(model: Model) -> list[Verdict]:
             answers = _within(model, buffer, shared)
             count = f"{len(shared)} places" if len(shared) > 1 else "1 place"
             verdicts.append(_verdict(buffer, answers, verbs, f"between barriers in {count}"))
+        elif buffer.shape and changed:
+            verdicts.append(_verdict(buffer, _by_coordinates(model, buffer, bindings), verbs, "for all sizes"))
         elif buffer.space == "storage" and changed:
             answer, single = check_groups(model, buffer)
             answers = [answer] if answer.witness or single else [answer, *_within(model, buffer, bindings)]
             verdicts.append(_verdict(buffer, answers, verbs, "in the whole grid"))
     return verdicts
+
+
+def _by_coordinates(model: Model, buffer: Buffer, found: list[BarrierInterval]) -> list[Answer]:
+    """Whether each element of an array of unknown sizes has one owner: where the host has seen that its layout maps no
+    two coordinates to one index, whether each coordinate has."""
+    accesses = [a for a in model.accesses if a.buffer is buffer]
+    if {a.verb for a in accesses} == {"updates"}:
+        return [Answer()]
+    if decide_coordinates(model, buffer, accesses).status is not Status.PROVEN:
+        return [
+            Answer(reason="its accesses are not proven to be inside, and coordinates outside tell no elements apart")
+        ]
+    tells = owned_by_coordinates(model, accesses)
+    alone = all(isinstance(group, Const) for group in model.groups)
+    if not (alone or tells.workgroup):
+        return [Answer(reason="its coordinates do not tell their workgroup")]
+    if tells.thread:
+        return [Answer()]
+    answers = []
+    for phase in found:
+        own = [a for a in phase.accesses if a.buffer is buffer]
+        verbs = {a.verb for a in own}
+        if verbs <= {"reads"} or verbs == {"updates"}:
+            continue
+        masks = np.array([facts_of(model, a).mask for a in own])
+        single = np.count_nonzero(masks.any(axis=0)) <= 1
+        told = single or owned_by_coordinates(model, own).thread
+        answers.append(Answer() if told else Answer(reason="its coordinates do not tell their thread"))
+    return answers or [Answer()]
 
 
 def _within(model: Model, buffer: Buffer, found: list[BarrierInterval]) -> list[Answer]:

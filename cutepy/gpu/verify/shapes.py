@@ -18,7 +18,7 @@ def decide_shapes(model: Model, racing: Set[Buffer]) -> list[Verdict]:
     """One verdict for each array that is accessed by coordinates which the kernel computes."""
     arrays: dict[Buffer, list[Access]] = {}
     for access in model.accesses:
-        if access.coordinates:
+        if any(isinstance(extent, int) for _, extent in access.coordinates[len(access.buffer.shape) * access.lanes :]):
             arrays.setdefault(access.buffer, []).append(access)
     return [_array(model, buffer, accesses, racing) for buffer, accesses in arrays.items()]
 

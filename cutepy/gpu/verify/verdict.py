@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...errors import VerificationError
+from ...layout.affine import Affine
 from ...layout.values.methods import ReprIsStr
+from ..ir import Expr
 
 
 class Status(StrEnum):
@@ -79,13 +81,15 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim about one array, or about the kernel (`array` is empty), and whether it holds."""
+    """A claim about one array, or about the kernel (`array` is empty), and whether it holds: for all sizes, where the
+    `conditions` do, sums of parameters that are 0 or less."""
 
     claim: Claim
     status: Status
     reason: str
     array: str = ""
     witness: Witness | None = None
+    conditions: tuple[Affine[Expr, int], ...] = ()
 
     def __str__(self) -> str:
         about = f" {self.array}" if self.array else ""

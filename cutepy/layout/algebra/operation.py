@@ -18,7 +18,7 @@ from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import Basis, has_basis
 from ..values.int_tuple import IntTuple
 from ..values.layout import Entries, Layout
-from ..values.size import is_unknown
+from ..values.size import Undecided, is_unknown
 
 First = TypeVar("First", contravariant=True)
 Given = ParamSpec("Given")
@@ -180,6 +180,12 @@ def operation(
                 return general((first, *more) if second is _NOTHING else (first, second, *more), named)
             except CutepyError:
                 raise
+            except Undecided as undecided:  # of sizes that a kernel does not know: for all values, or not at all
+                solve = getattr(undecided.context, "solve", None)
+                if solve is None:
+                    raise
+                given = tuple(it for it in (first, second, *more) if it is not _NOTHING)
+                return solve(lambda *sizes: call(*sizes, **named), given)
             except BARE as error:
                 operands = tuple(it for it in (first, second, *more) if it is not None and it is not _NOTHING)
                 raise refusal(function, operands, named, error) from error

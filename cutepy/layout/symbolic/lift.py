@@ -311,7 +311,7 @@ def lifted(function: Callable[..., object], *operands: object, tiled: bool = Fal
     knowledge = Knowledge.of(operands)
     try:
         wrapped = [knowledge.wrapped(operand, tiled and position > 0) for position, operand in enumerate(operands)]
-        result = _solved(function, wrapped, knowledge.context)
+        result = solved(function, wrapped, knowledge.context)
     except Undecided as undecided:
         call = f"{function.__name__}({', '.join(map(str, operands))})"
         raise undecided_error(call, knowledge.facts, undecided) from None
@@ -322,7 +322,7 @@ def lifted(function: Callable[..., object], *operands: object, tiled: bool = Fal
     return _make(answer.shape, answer.stride, Facts(knowledge.facts.stated, origin))
 
 
-def _solved(function: Callable[..., object], operands: list[object], context: Context) -> object:
+def solved(function: Callable[..., object], operands: list[object], context: Context) -> object:
     """The result where no assumption fails, once every case that was assumed away gives the same."""
     trial = context.copy()
     general: object = None
@@ -340,7 +340,7 @@ def _solved(function: Callable[..., object], operands: list[object], context: Co
             continue
         refused, answer = False, None
         try:
-            answer = _solved(function, [_moved(operand, special) for operand in operands], special)
+            answer = solved(function, [_moved(operand, special) for operand in operands], special)
         except LayoutError:
             refused = True
         except Undecided:

@@ -244,7 +244,10 @@ class Size:
             return self.context.size(found[1])
         if self.context.known_multiple(poly, divisor):
             return 0
-        return Size(self.context, poly - self.context.floor(poly, divisor) * divisor, (poly, divisor))
+        rest = self.context.size(poly - self.context.floor(poly, divisor) * divisor)
+        if isinstance(rest, Size):
+            rest.of = (poly, divisor)
+        return rest
 
     def __eq__(self, other: object) -> bool:
         right = self._other(other)
@@ -287,6 +290,10 @@ class Size:
         raise Undecided(self.context, "table", self.poly)  # NumPy divides where it is asked to list coordinates
 
     __rtruediv__ = __truediv__
+
+    def in_kernel(self) -> Any:
+        """The size as a value of the kernel that is being traced; only one of its own has that."""
+        raise Undecided(self.context, "table", self.poly)
 
     def __repr__(self) -> str:
         return str(self.context.expression(self.poly))

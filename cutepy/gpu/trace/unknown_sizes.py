@@ -1,0 +1,367 @@
+"""A call of a kernel for unknown sizes: what annotations say, the class of the call, and what the host sees at each.
+
+A traced form is for every call of its class: which stride of a tensor is 1, whether 4 divides all that vectors need.
+What its proof takes for granted is looked at here: each size from 1 on, the ends of each layout inside its memory, one
+layout for one memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ...errors import KernelError
+from ...layout import Layout, is_injective
+from ...layout.values.coordinates import as_stride, has_basis
+from ...layout.values.layout import _make
+from ...tensor.dtypes import u32
+from ...tensor.tensor import Tensor
+from .. import ir
+from ..ir.ranges import linear
+from ..runtime.program import Formula
+from .mapped import MappedEngine, Stride
+from .sizes import LARGEST, Sizes, divisors_of
+
+if TYPE_CHECKING:
+    from .call import Argument, BoundArguments
+    from .state import Trace
+
+WIDEST = 4
+_PACKAGE = Path(__file__).parents[2]
+_ANNOTATED = re.compile(r"""Annotated\[.*["'](\([^"']*)["']""")
+_WORD = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSpec:
+    """What an annotation says of the sizes of a tensor: a number, a name, which has one value in all arguments, or "?"
+    for a size of its own; of strides numbers, and None where they are not known."""
+
+    shape: tuple[int | str, ...]
+    stride: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"({','.join(map(str, self.shape))})"
+
+
+def spec_of(annotation: object) -> SizeSpec | None:
+    """The sizes that an annotation says; None where it says something else.
+
+    >>> spec_of("(M,64):(?,1)")
+    SizeSpec(shape=('M', 64), stride=(None, 1))
+    >>> spec_of("f32") is None, spec_of("Annotated[Tensor, '(n)']")
+    (True, SizeSpec(shape=('n',), stride=(None,)))
+
+    Raises KernelError for a text that begins like a layout and is none.
+    """
+    for note in getattr(annotation, "__metadata__", ()):
+        if (found := spec_of(note)) is not None:
+            return found
+    text = annotation if isinstance(annotation, str) else ""
+    if within := _ANNOTATED.search(text):
+        text = within[1]
+    text = text.strip("'\" ")
+    if not text.startswith("("):
+        return None
+    shape, colon, stride = text.partition(":")
+    sizes = _entries(text, shape)
+    steps = _entries(text, stride) if colon else ("?",) * len(sizes)
+    if len(steps) != len(sizes) or any(isinstance(step, str) and step != "?" for step in steps):
+        raise KernelError(
+            f"the annotation {text!r}: write a size for each mode and, after a colon, a number or ? for each"
+        )
+    if any(isinstance(n, int) and n < 1 for n in sizes):
+        raise KernelError(f"the annotation {text!r}: a size is 1 or more")
+    return SizeSpec(sizes, tuple([step if isinstance(step, int) else None for step in steps]))
+
+
+def _entries(text: str, part: str) -> tuple[int | str, ...]:
+    part = part.strip()
+    words = [_WORD.fullmatch(word) for word in part[1:-1].rstrip(",").split(",")]
+    if not (part.startswith("(") and part.endswith(")")) or not all(words):
+        raise KernelError(f'the annotation {text!r} is no layout of sizes: write "(M,N)", "(M,64)" or "(M,N):(?,1)"')
+    found = [word[1] for word in words if word]
+    return tuple([int(word) if word.isdigit() else word for word in found])
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSizes:
+    """The class of a tensor of unknown sizes: names or numbers of its extents, the strides that are known, and whether
+    4 divides its offset, its other strides, and its extent along stride 1."""
+
+    shape: tuple[int | str, ...]
+    stride: tuple[int | None, ...]
+    aligned: bool
+
+
+def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[str, ...]) -> BoundArguments | str:
+    """The call as one of its class; or why it is traced for its sizes.
+
+    Raises KernelError, with both numbers, where it is not as annotations say.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    reason = ""
+    for a in call.arguments:
+        spec = specs.get(a.name)
+        if spec is None:
+            continue
+        if a.tensor is None:
+            raise KernelError(f"{call.name}: argument {a.name} is {a.value}, and its annotation says a tensor {spec}")
+        if plain := _not_plain(a):
+            reason = reason or f"{a.name} is {plain}"
+            continue
+        shape = _flat(plain_layout(a).shape)
+        told = f"{call.name}: argument {a.name} is {a.tensor.layout}, and its annotation says {spec}"
+        if len(shape) != len(spec.shape):
+            raise KernelError(f"{told}: {len(shape)} modes, not {len(spec.shape)}")
+        for n, wanted in zip(shape, spec.shape, strict=True):
+            if isinstance(wanted, int) and n != wanted:
+                raise KernelError(f"{told}: {n} is not {wanted}")
+            if isinstance(wanted, str) and wanted != "?":
+                where, before = found.setdefault(wanted, (a.name, n))
+                if before != n:
+                    raise KernelError(f"{call.name}: {wanted} is {before} in {where}, and {n} in {a.name}")
+        stride = _flat(plain_layout(a).stride)
+        for n, step, pinned in zip(shape, stride, spec.stride, strict=True):
+            if pinned is not None and n > 1 and step != pinned:
+                raise KernelError(f"{told}, with stride {pinned}, not {step}")
+    for name, by in divisors_of(given).items():
+        if name in found and found[name][1] % by:
+            raise KernelError(f"{call.name}: '{by} divides {name}' was stated; {name} = {found[name][1]}")
+    reason = reason or _unsuited(call, specs)
+    if reason:
+        return reason
+    chosen = {a.name: _class_of(a, specs[a.name]) for a in call.arguments if a.name in specs}
+    aligned = all(sizes.aligned for sizes in chosen.values())
+    arguments = [
+        replace(a, sizes=replace(chosen[a.name], aligned=aligned), origin=None) if a.name in chosen else a
+        for a in call.arguments
+    ]
+    return replace(call, arguments=tuple(arguments), values=values_of(call, specs))
+
+
+#: What a text asks of a tensor that has another answer where its elements are told by coordinates.
+_OF_OFFSETS = frozenset({"stride", "cosize", "layout", "offset", "engine", "is_row_major", "least_strides", "getattr"})
+
+
+def looks_at_offsets(function: FunctionType) -> str:
+    """What of a tensor's offsets and strides the text of a function, or of a user's function that it names, asks for;
+    "" if nothing: strides of unknown sizes are no numbers that Python could decide by.
+
+    >>> looks_at_offsets(lambda x: 1 if x.layout.stride[0] == 1 else 2), looks_at_offsets(lambda x: x.shape[0] // 2)
+    ('layout', '')
+    """
+    todo: list[Any] = [function]
+    seen: set[int] = set()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, FunctionType):
+            if Path(one.__code__.co_filename).is_relative_to(_PACKAGE):
+                continue
+            todo.append(one.__code__)
+            todo += [cell.cell_contents for cell in one.__closure__ or () if cell != CellType()]
+            todo += [one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__]
+        elif isinstance(one, CodeType):
+            if asked := sorted(_OF_OFFSETS.intersection(one.co_names)):
+                return asked[0]
+            todo += one.co_consts
+        elif isinstance(inner := getattr(one, "function", None), FunctionType):
+            todo.append(inner)
+    return ""
+
+
+def by_itself(call: BoundArguments, met: dict[Any, dict[str, tuple[Any, set[bool]]]]) -> dict[str, SizeSpec]:
+    """The tensors of a call whose sizes and strides are taken as unknown: those that had others in an earlier call that
+    is like it in all else. `met` keeps, by what calls have alike, the layout that each had first, and whether it has
+    changed. Sizes that are equal by accident are two unknowns."""
+    alike = tuple([(a.dtype, a.weak, a.packed, a.slot, a.writable, rank_of(a)) for a in call.arguments]), call.rest
+    seen = met.setdefault(alike, {})
+    found: dict[str, SizeSpec] = {}
+    for a in call.arguments:
+        if a.tensor is None or _not_plain(a):
+            continue
+        first, changed = seen.setdefault(a.name, (a.tensor.layout, set()))
+        if a.tensor.layout != first:
+            changed.add(True)
+        if changed:
+            found[a.name] = SizeSpec(("?",) * rank_of(a), (None,) * rank_of(a))
+    return found
+
+
+def rank_of(a: Argument) -> int:
+    """The modes of a tensor, 0 for a number."""
+    return 0 if a.tensor is None else len(_flat(a.tensor.layout.shape))
+
+
+def unaligned(call: BoundArguments) -> BoundArguments:
+    """The same call, of the class in which nothing is divided by 4."""
+    arguments = [replace(a, sizes=a.sizes and replace(a.sizes, aligned=False)) for a in call.arguments]
+    return replace(call, arguments=tuple(arguments))
+
+
+def plain_layout(a: Argument) -> Layout:
+    """The layout of a tensor that `of_sizes` has seen to be plain."""
+    assert a.tensor is not None and isinstance(a.tensor.layout, Layout)
+    return a.tensor.layout
+
+
+def _flat(tree: Any) -> tuple[Any, ...]:
+    return tree if isinstance(tree, tuple) else (tree,)
+
+
+def _not_plain(a: Argument) -> str:
+    """What a tensor is that is traced for its sizes."""
+    if a.packed:
+        return f"of {a.dtype}, several elements in a word"
+    assert a.tensor is not None
+    layout = a.tensor.layout
+    if type(layout) is not Layout or layout.facts is not None or has_basis(layout.stride):
+        return f"{layout}, no layout of numbers"
+    if a.tensor.guard is not None:
+        return "a tile that reaches beyond its tensor"
+    if any(isinstance(n, tuple) for n in _flat(layout.shape)):
+        return f"{layout}, of nested modes"
+    return ""
+
+
+def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
+    """What of a call the proofs for all sizes do not cover."""
+    slots: dict[int, Argument] = {}
+    for a in call.arguments:
+        if a.tensor is None:
+            continue
+        other = slots.setdefault(a.slot, a)
+        if other is not a and (a.name in specs or other.name in specs):
+            if a.tensor.layout != other.tensor.layout or a.offset != other.offset or other.name not in specs:  # type: ignore[union-attr]
+                return f"{other.name} and {a.name} are one memory under two layouts"
+            if specs.get(a.name) != specs[other.name]:
+                return f"{other.name} and {a.name} are one memory, annotated in two ways"
+        if a.name not in specs:
+            continue
+        shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
+        if 0 in shape:
+            return f"{a.name} has no elements"
+        if max(shape) > LARGEST:
+            return f"{a.name} has {max(shape)} elements along a mode, more than {LARGEST}"
+        low = a.offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True) if step < 0)
+        high = a.offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True) if step > 0)
+        if low < 0 or high >= a.length:
+            return f"{a.name} reaches from element {low} to {high} of a memory of {a.length}"
+    return ""
+
+
+def _class_of(a: Argument, spec: SizeSpec) -> ArgumentSizes:
+    """The class of a tensor: its last stride that is 1, or may be, is known to be."""
+    assert a.tensor is not None
+    shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
+    known = list(spec.stride)
+    if 1 not in known:
+        free = [axis for axis, step in enumerate(known) if step is None and (stride[axis] == 1 or shape[axis] == 1)]
+        if free:
+            known[free[-1]] = 1
+    axis = known.index(1) if 1 in known else None
+    others = [step for i, step in enumerate(stride) if i != axis and shape[i] > 1]
+    aligned = axis is not None and not any(n % WIDEST for n in (a.offset, shape[axis], *others))
+    names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
+    return ArgumentSizes(names, tuple(known), aligned)
+
+
+def values_of(call: BoundArguments, specs: Iterable[str]) -> dict[str, int]:
+    """The numbers that formulas of a launch are made of. The stride of a mode of size 1 plays no part: it is 0."""
+    found: dict[str, int] = {}
+    for a in call.arguments:
+        if a.tensor is None or a.name not in specs:
+            continue
+        shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
+        for axis, (n, step) in enumerate(zip(shape, stride, strict=True)):
+            found[f"{a.name}.shape[{axis}]"] = n
+            found[f"{a.name}.stride[{axis}]"] = step if n > 1 else 0
+        found[f"{a.name}.offset"] = a.offset
+    return found
+
+
+def sizes_in(call: BoundArguments) -> dict[str, int]:
+    """The sizes of a call, by their names."""
+    found: dict[str, int] = {}
+    for a in call.arguments:
+        if a.sizes is not None and a.tensor is not None:
+            named = zip(a.sizes.shape, _flat(plain_layout(a).shape), strict=True)
+            found |= {name: n for name, n in named if isinstance(name, str)}
+    return found
+
+
+def stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> dict[str, Tensor]:
+    """What stands for the tensors of unknown sizes while a kernel is traced, by name."""
+    sizes = trace.sizes = Sizes(a.name for a in call.arguments)
+    chosen = [(a, a.sizes) for a in call.arguments if a.sizes is not None]
+    divisors = divisors_of(given)
+    for _, own in chosen:
+        for n, step in zip(own.shape, own.stride, strict=True):
+            if own.aligned and step == 1 and isinstance(n, str) and divisors.get(n, 1) % WIDEST:
+                divisors[n] = WIDEST * divisors.get(n, 1) // (2 if divisors.get(n, 1) % 2 == 0 else 1)
+    buffers: dict[int, Tensor] = {}
+    found: dict[str, Tensor] = {}
+    for a, own in chosen:
+        extents = tuple(
+            [
+                n if isinstance(n, int) else sizes.letter(n, f"{a.name}.shape[{axis}]", divisor=divisors.get(n, 1))
+                for axis, n in enumerate(own.shape)
+            ]
+        )
+        if a.slot in buffers:
+            found[a.name] = buffers[a.slot]
+            continue
+        unit = WIDEST if own.aligned else 1
+        strides = tuple([_stride(sizes, a.name, axis, step, unit) for axis, step in enumerate(own.stride)])
+        first = ir.param(_named(sizes, f"{a.name}_at", f"{a.name}.offset", unit), u32)
+        shape = tuple([n if isinstance(n, int) else n.in_kernel() for n in extents])
+        buffer = ir.Buffer(a.name, a.dtype, ir.UNKNOWN_LENGTH, note=f"({','.join(map(str, own.shape))})", shape=shape)
+        engine = MappedEngine(
+            trace, buffer, a.writable, first=linear(first).times(unit), extents=extents, strides=strides
+        )
+        found[a.name] = buffers[a.slot] = Tensor(engine, _identity(extents))
+    for fact in given:
+        sizes.state(fact)
+    return found
+
+
+def _identity(extents: tuple[Any, ...]) -> Layout:
+    """Each coordinate of the shape, as itself."""
+    return _make(extents, tuple([as_stride(1, (axis,)) for axis in range(len(extents))]))
+
+
+def _named(sizes: Sizes, name: str, source: str, divisor: int) -> str:
+    """A parameter that is no size: a number of the call modulo 2^32, divided."""
+    name = sizes._unique(name if divisor == 1 else f"{name}_{divisor}")
+    quotient: Formula = source if divisor == 1 else ("//", source, divisor)
+    sizes.formulas[name] = ("%", quotient, 1 << 32)
+    return name
+
+
+def _stride(sizes: Sizes, name: str, axis: int, known: int | None, unit: int) -> Stride:
+    if known is not None:
+        return None, known
+    return ir.param(_named(sizes, f"{name}_s{axis}", f"{name}.stride[{axis}]", unit), u32), unit
+
+
+def tells_apart(layout: Layout) -> bool:
+    """Whether no two coordinates have one offset: each stride reaches further than those below it together, or else by
+    `is_injective`.
+
+    >>> tells_apart(Layout((4, 5), (7, 1))), tells_apart(Layout((4, 5), (0, 1))), tells_apart(Layout((4, 5), (3, 2)))
+    (True, False, False)
+    """
+    reach = 0
+    for step, n in sorted((abs(step), n) for n, step in zip(_flat(layout.shape), _flat(layout.stride), strict=True)):
+        if n > 1:
+            if step <= reach:
+                return bool(is_injective(layout))
+            reach += (n - 1) * step
+    return True

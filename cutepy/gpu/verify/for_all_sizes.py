@@ -1,0 +1,201 @@
+"""Is every access of an array of unknown sizes inside, and of one owner? Decided for all sizes, by coordinates.
+
+Two theorems replace what products of sizes and ids would say, which no sums can: where the host has seen that the least
+and the greatest index of a layout are in the memory, every coordinate inside the shape has its index in the memory, and
+no sum wraps; where it has seen that the layout maps no two coordinates of the shape to one index, and one memory has
+one layout, owners of coordinates are owners of elements. What is left is linear in ids and sizes.
+
+Where ids can be eliminated and sizes are left, that is a condition of the launch: it is found, and the host checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...layout.affine import Affine
+from ..ir import Binary, Buffer, Call, Expr, Param
+from ..ir.ranges import Integers, domain, exact, range_of
+from .bounds import Form, GuardFacts, facts_of, near, restrict, sum_of
+from .conflicts import Owned, owned_by
+from .model import Access, Model
+from .verdict import Claim, Status, Verdict
+
+Sum = Affine[Expr, int]
+#: Ids that are eliminated from an obligation, one by one.
+_DEPTH = 5
+#: Values of an id that are few enough to take its end instead of a limit.
+_FEW = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of a claim: it follows, it holds where these sums of parameters are 0 or less, or `reason` says
+    why neither is known."""
+
+    conditions: tuple[Sum, ...] = ()
+    reason: str = ""
+
+
+def lanes_of(access: Access) -> list[tuple[tuple[Expr, int | Expr], ...]]:
+    """The coordinates of each element of an access, with their extents."""
+    rank = len(access.buffer.shape)
+    return [access.coordinates[rank * lane : rank * (lane + 1)] for lane in range(access.lanes)]
+
+
+def decide_coordinates(model: Model, buffer: Buffer, accesses: Sequence[Access]) -> Verdict:
+    """Whether all accesses of an array of unknown sizes are inside."""
+    conditions: dict[object, Sum] = {}
+    reasons: dict[str, None] = {}
+    for access in accesses:
+        if len(access.coordinates) < len(buffer.shape) * access.lanes:
+            reasons.setdefault(f"{access.text}: it does not say its coordinates")
+            continue
+        facts = facts_of(model, access)
+        if not facts.mask.any():
+            continue
+        seen: set[tuple[Expr, object]] = set()
+        for coordinate, extent in (claim for lane in lanes_of(access) for claim in lane):
+            if (coordinate, extent if isinstance(extent, int) else id(extent)) in seen:
+                continue
+            seen.add((coordinate, extent if isinstance(extent, int) else id(extent)))
+            told = judge(model, coordinate, extent, facts)
+            if told.reason:
+                where = f" ({access.place})" if access.place else ""
+                reasons.setdefault(f"{access.text}: {told.reason}{where}")
+            for condition in told.conditions:
+                conditions.setdefault(_key(condition), condition)
+    if reasons:
+        return Verdict(Claim.IN_BOUNDS, Status.UNDECIDED, "; ".join(reasons), buffer.name)
+    count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
+    found = tuple(conditions.values())
+    given = f", given {' and '.join(map(condition_text, found))}" if found else ""
+    reason = f"{count}, for all sizes{given}"
+    return Verdict(Claim.IN_BOUNDS, Status.PROVEN, reason, buffer.name, conditions=found)
+
+
+def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts) -> Judged:
+    """Whether a coordinate is from 0 to below its extent where `facts` hold."""
+    whole = restrict(sum_of(model, coordinate), facts.mask)
+    limits = near(whole.terms, facts.limits)
+    form = whole.exact(domain(coordinate.dtype), range_of, limits)
+    if form is None:
+        return Judged(reason=f"a coordinate may wrap around, {coordinate!r}")
+    top = Affine({}, extent) if isinstance(extent, int) else exact(extent)
+    if top is None:
+        return Judged(reason=f"an extent may wrap around, {extent!r}")
+    gap = form.plus(Affine(top.terms, np.full_like(form.constant, top.constant)), -1).moved(1)
+    limits = (*_of_divisions(model, (*form.terms, *top.terms), facts), *facts.limits)
+    conditions: list[Sum] = []
+    for obligation in (form.negative(), gap):  # each is to be 0 or less
+        close = near(obligation.terms, limits)
+        if obligation.upper(range_of, close) <= 0:
+            continue
+        left = condition_of(obligation, close)
+        if left is None:
+            side = "may be negative" if obligation is not gap else f"is not proven to stay below {_named(extent)}"
+            return Judged(reason=f"a coordinate, {coordinate!r}, {side}")
+        conditions.append(left)
+    return Judged(tuple(conditions))
+
+
+def condition_of(obligation: Form, limits: Sequence[Form]) -> Sum | None:
+    """A sum of parameters that is an upper bound of the obligation, ids eliminated by limits or by their ends; the
+    shortest that is found. None where there is none but such as never hold."""
+    found: list[Sum] = []
+
+    def eliminate(form: Form, left: tuple[Form, ...], depth: int) -> None:
+        ids = {atom: c for atom, c in form.terms.items() if not isinstance(atom, Param)}
+        if all(range_of(atom)[1] < _FEW for atom in ids):
+            ends = sum(c * range_of(atom)[c > 0] for atom, c in ids.items())
+            sizes: dict[Expr, int] = {atom: c for atom, c in form.terms.items() if isinstance(atom, Param)}
+            found.append(Affine(sizes, int(form.constant.max()) + ends))
+        if depth == 0 or not ids:
+            return
+        for number, limit in enumerate(left):
+            for atom, c in limit.terms.items():
+                if atom in ids and ids[atom] * c > 0 and ids[atom] % c == 0:
+                    rest = (*left[:number], *left[number + 1 :])
+                    eliminate(form.plus(limit, -(ids[atom] // c)), rest, depth - 1)
+
+    eliminate(obligation, tuple(limits[:12]), _DEPTH)
+    possible = [form for form in found if form.terms and form.interval(range_of)[0] <= 0]
+    return min(possible, key=lambda form: (sum(map(abs, form.terms.values())), form.constant), default=None)
+
+
+def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Iterator[Form]:
+    """Limits of what divisions by parameters, `min` and `max` give, for those among the atoms.
+
+    For N >= 1: x % N < N; x // N <= x; and where x < M * N for a parameter that is that product, x // N < M.
+    """
+    zero = np.zeros(int(facts.mask.sum()), np.int64)
+    for atom in dict.fromkeys(atoms):
+        alone: Form = Affine({atom: 1}, zero)
+        if isinstance(atom, Call) and atom.name in ("min", "max"):
+            for value in atom.args:
+                form = restrict(sum_of(model, value), facts.mask).exact(domain(value.dtype), range_of, facts.limits)
+                if form is not None:
+                    above = alone.plus(form, -1)
+                    yield above if atom.name == "min" else above.negative()
+        if not isinstance(atom, Binary) or atom.op not in ("//", "%") or atom.dtype.kind != "u":
+            continue
+        by = exact(atom.right)
+        if by is None or by.interval(range_of)[0] < 1 or not all(isinstance(p, Param) for p in by.terms):
+            continue
+        if atom.op == "%":
+            yield alone.moved(1).plus(Affine(by.terms, zero + by.constant), -1)
+            continue
+        numerator = restrict(sum_of(model, atom.left), facts.mask)
+        form = numerator.exact(domain(atom.left.dtype), range_of, near(numerator.terms, facts.limits))
+        if form is None:
+            continue
+        yield alone.plus(form, -1)
+        for product, factors in model.products.items():
+            others = [f for f in factors if f is not atom.right]
+            if len(factors) == 2 and len(others) == 1:
+                gap = form.plus(Affine({product: 1}, zero), -1).moved(1)
+                if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
+                    yield alone.moved(1).plus(Affine({others[0]: 1}, zero), -1)
+
+
+def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
+    """Whether every coordinate belongs to one workgroup, and to one thread, of the accesses to one array."""
+    found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
+    if not found:
+        return Owned(True, True)
+    if any(len(a.coordinates) < len(a.buffer.shape) * a.lanes for a, _ in found):
+        return Owned(False, False)
+    axes: list[list[tuple[Integers, GuardFacts, Form]]] = [[] for _ in found[0][0].buffer.shape]
+    for access, facts in found:
+        for lane in lanes_of(access):
+            for axis, (coordinate, _extent) in enumerate(lane):
+                whole = restrict(sum_of(model, coordinate), facts.mask)
+                form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
+                if form is None:
+                    return Owned(False, False)
+                divided = tuple(_of_divisions(model, form.terms, facts))
+                here = replace(facts, limits=near(form.terms, (*divided, *facts.limits)))
+                axes[axis].append((np.flatnonzero(facts.mask), here, form))
+    return owned_by(model, axes)
+
+
+def _key(form: Sum) -> object:
+    return frozenset((id(atom), c) for atom, c in form.terms.items()), form.constant
+
+
+def _named(extent: int | Expr) -> str:
+    return str(extent) if isinstance(extent, int) else repr(extent).replace("params.", "")
+
+
+def condition_text(form: Sum) -> str:
+    """A condition as people say it: `n <= m`."""
+    sides: list[list[str]] = [[], []]
+    for atom, c in form.terms.items():
+        name = atom.name if isinstance(atom, Param) else repr(atom)
+        sides[c < 0].append(name if abs(c) == 1 else f"{abs(c)}*{name}")
+    if form.constant:
+        sides[form.constant < 0].append(str(abs(form.constant)))
+    left, right = (" + ".join(side) or "0" for side in sides)
+    return f"{left} <= {right}"

@@ -1,0 +1,497 @@
+"""Kernels for unknown sizes: traced once, right at all sizes, and every proof judged by the prover of known sizes."""
+
+# ruff: noqa: F821, F722  sizes in annotations are names of the kernel's own
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from size_kernels import CASES, WRONG, SizeCase, scale, some, whole
+from size_programs import judge
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.ir import new_arena
+from cutepy.gpu.lower import lower
+from cutepy.gpu.runtime.program import Limits
+from cutepy.gpu.trace.sizes import divisors_of
+from cutepy.gpu.trace.unknown_sizes import SizeSpec, of_sizes, spec_of, tells_apart
+from cutepy.gpu.verify import Status, verify
+from cutepy.layout import Layout, _, ceil_div, composition, is_injective
+from cutepy.tensor import Tensor, copy, local_tile, make_tensor
+
+#: Sizes around every edge: of tiles, of vectors, of one.
+EDGES = (1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 255, 256, 257)
+
+
+def sizes_for(case: SizeCase, pick: random.Random) -> tuple[int, ...]:
+    most = {1: 300, 2: 130, 3: 40}[case.unknowns]
+    edges = [n for n in EDGES if n <= most]
+    return tuple(pick.choice(edges) if pick.random() < 0.7 else pick.randint(1, most) for _axis in range(case.unknowns))
+
+
+def forms(kernel: object) -> list[object]:
+    return [form for form in {id(f): f for f in kernel._traced.values()}.values() if form.plan]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_traced_form_is_right_at_all_sizes(name: str) -> None:
+    """The interpreter checks each access, each coordinate and each race as it runs."""
+    case, pick = CASES[name], random.Random(name)
+    for _turn in range(25 if case.unknowns < 3 else 10):
+        sizes = sizes_for(case, pick)
+        arrays = case.arrays(*sizes)
+        wanted = case.wanted(*[array.copy() for array in arrays])
+        case.kernel.interpret(*case.numbers, *arrays, check=True)
+        assert case.kernel.size_reason == ""
+        assert np.allclose(arrays[-1], wanted, atol=1e-3), sizes
+    assert len(forms(case.kernel)) <= 2  # with vectors and without
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proven_for_all_sizes_is_proven_at_each(name: str) -> None:
+    case, pick = CASES[name], random.Random(name + "at")
+    for _turn in range(8):
+        arrays = case.arrays(*sizes_for(case, pick))
+        found = case.kernel.verify(*case.numbers, *arrays)
+        assert found.ok is case.proven, str(found)
+        with new_arena():
+            known = case.kernel.at(*case.numbers, *arrays).verify(Limits(workgroups=1 << 20))
+        assert not known.refuted, str(known)
+        assert all(v.status is Status.PROVEN for v in known.verdicts if v.claim == "in bounds"), str(known)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_no_wrong_kernel_is_proven_for_all_sizes(name: str) -> None:
+    """Where a proof has conditions, sizes that break them are taken as known, and refuted there."""
+    kernel, unknowns = WRONG[name]
+    pick = random.Random(name)
+    for _turn in range(12):
+        sizes = [pick.choice(EDGES[:14]) for _axis in range(unknowns)]
+        if name == "neighbours" and sizes == [1]:
+            continue  # it writes nothing
+        arrays = [some(*sizes), some(*sizes)]
+        if name == "of_another":
+            arrays = [some(sizes[0]), some(sizes[1])]
+        elif name == "unclamped":
+            arrays = [some(sizes[0]), whole(sizes[1]), some(sizes[1])]
+        found = kernel.verify(*arrays)
+        for taken in (True, False):  # as it is launched, and as it is traced for these arrays alone
+            if taken and not kernel.size_reason:
+                known = kernel.at(*arrays).verify(Limits(workgroups=1 << 20))
+            else:
+                known = verify(kernel._form(kernel._bind(tuple(arrays), {})).kernel, Limits(workgroups=1 << 20))
+            worse = {(v.claim, v.array) for v in known.refuted}
+            said = {(v.claim, v.array) for v in found.verdicts if v.status is Status.PROVEN}
+            assert not worse & said, f"{sizes}: {found}\n{known}"
+
+
+def test_a_condition_is_found_and_checked() -> None:
+    kernel, _unknowns = WRONG["of_another"]
+    short, long = some(50), some(60)
+    assert "given n <= m" in str(kernel.verify(short, long)) and kernel.size_reason == ""
+    found = kernel.verify(long, short)
+    assert kernel.size_reason == "its proof asks for n <= m" and found.refuted
+    assert not kernel.verify(long, short).ok
+
+
+# What the host sees at each call: each trap of the design is a test.
+
+
+def test_a_text_holds_no_size_of_the_first_call() -> None:
+    x = some(123)
+    text = scale.wgsl(2.0, x, x.copy())
+    assert "123" not in text and text == scale.wgsl(2.0, some(77), some(77))
+
+
+def test_sizes_are_exact_integers() -> None:
+    @gpu.kernel
+    def told(x: "(n)", y: "(8)") -> None:
+        n = x.shape[0]
+        gpu.launch(threads=1)
+        for i, value in enumerate(
+            (-(-n // 256), n // 7, n % 7, 3 * n - 2, (n - 1) // 2 * 2, ceil_div(n, 10), n * n, 5)
+        ):
+            y[i] = value
+
+    for n in (1, 2, 6, 7, 255, 256, 257, 1000):
+        y = np.zeros(8, np.uint32)
+        told.interpret(some(n), y)
+        assert told.size_reason == ""
+        assert y.tolist() == [-(-n // 256), n // 7, n % 7, 3 * n - 2, (n - 1) // 2 * 2, -(-n // 10), n * n, 5]
+
+
+def test_a_negative_size_is_no_value_of_the_kernel() -> None:
+    """`n - 5` of 3 elements is -2 to Python: there the kernel is one of known sizes, where Python says what happens."""
+
+    @gpu.kernel
+    def left(x: "(n)", y: "(n)") -> None:
+        n = x.shape[0]
+        gpu.launch(grid=ceil_div(n, 32), threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        if i < n:
+            y[i] = 1.0 if i < n - 5 else 0.0
+
+    y = np.zeros(40, np.float32)
+    left.interpret(some(40), y)
+    assert left.size_reason == "" and y.sum() == 35
+    short = np.zeros(3, np.float32)
+    try:
+        left.interpret(some(3), short)
+    except KernelError:
+        pass  # as it always was
+    assert left.size_reason == "its proof asks for n - 5 >= 0" and short.sum() == 0
+
+
+def test_a_comparison_of_sizes_is_a_condition_of_the_launch() -> None:
+    """No side of an `if` is chosen by the sizes of the first call (trap C7)."""
+
+    @gpu.kernel
+    def first_or_second(x: "(n)", y: "(n)") -> None:
+        gpu.launch(threads=1)
+        if x.shape[0] == 1:
+            y[0] = 10.0
+        else:
+            y[0] = 20.0
+
+    for n, wanted in ((5, 20), (1, 10), (2, 20), (1, 10)):
+        y = np.zeros(n, np.float32)
+        first_or_second.interpret(some(n), y)
+        assert y[0] == wanted and first_or_second.size_reason == ""
+    assert len(forms(first_or_second)) <= 2
+
+
+@pytest.mark.parametrize(
+    "steer",
+    [
+        lambda M, N: max(M, N),
+        lambda M, N: [0] * M,
+        lambda M, N: "ab"[M > N],
+        lambda M, N: gpu.shared("f32", M),
+        lambda M, N: float(M),
+    ],
+)
+def test_what_needs_a_number_is_refused_with_the_fact(steer: object) -> None:
+    @gpu.kernel
+    def steered(x: "(M,N)", y: "(M,N)", *, choose: object) -> None:
+        gpu.launch(threads=1)
+        choose(*x.shape)  # type: ignore[operator]
+        y[0, 0] = 1.0
+
+    with pytest.raises(KernelError, match=r"traced for its sizes: .*(state|give|make)"):
+        steered.at(some(3, 4), some(3, 4), choose=steer)
+
+
+def test_one_memory_under_two_layouts_is_taken_at_known_sizes() -> None:
+    """An in-place transpose has one owner for each coordinate, and two for each element (trap C1)."""
+
+    @gpu.kernel
+    def transpose(x: "(M,N)", y: "(N,M)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=M, threads=1)
+        for j in gpu.loop(N):
+            y[j, gpu.workgroup.x] = x[gpu.workgroup.x, j]
+
+    @gpu.kernel
+    def copied(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=M, threads=1)
+        for j in gpu.loop(N):
+            y[gpu.workgroup.x, j] = x[gpu.workgroup.x, j]
+
+    memory = make_tensor(some(6, 6))
+    turned = Tensor(memory.engine, Layout((6, 6), (1, 6)))
+    assert transpose.verify(some(6, 6), some(6, 6)).ok and transpose.size_reason == ""
+    assert transpose.verify(memory, memory).refuted and "annotated in two ways" in transpose.size_reason
+    assert copied.verify(some(6, 6), some(6, 6)).ok and copied.size_reason == ""
+    assert copied.verify(memory, turned).refuted and "one memory under two layouts" in copied.size_reason
+    assert copied.verify(memory, memory).ok and copied.size_reason == ""
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+def test_no_elements_take_their_own_way(shape: tuple[int, int]) -> None:
+    """Proofs take each size as 1 or more (trap C2)."""
+    case = CASES["axpy"]
+    x = np.zeros(shape, np.float32)
+    case.kernel.interpret(2.0, x, x.copy())
+    assert "has no elements" in case.kernel.size_reason
+
+
+def test_a_product_over_nothing_is_0() -> None:
+    case = CASES["product"]
+    c = np.ones((5, 6), np.float32)
+    case.kernel.interpret(np.zeros((5, 0), np.float32), np.zeros((6, 0), np.float32), c)
+    assert (c == 0).all()
+
+
+def test_a_written_tensor_whose_elements_meet_is_taken_at_known_sizes() -> None:
+    """Also by a form that was proven with another layout (trap C8)."""
+    case = CASES["axpy"]
+    assert case.kernel.verify(2.0, some(6, 8), some(6, 8)).ok
+    y = make_tensor(some(48))
+    broadcast = Tensor(y.engine, Layout((6, 8), (0, 1)))
+    found = case.kernel.verify(2.0, some(6, 8), broadcast)
+    assert found.refuted and "two coordinates are one element" in case.kernel.size_reason
+    near = Tensor(y.engine, Layout((6, 8), (5, 1)))
+    assert case.kernel.verify(2.0, some(6, 8), near).refuted
+    read = Tensor(y.engine, Layout((6, 8), (0, 1)))
+    assert case.kernel.verify(2.0, read, some(6, 8)).ok and case.kernel.size_reason == ""
+
+
+def test_packed_elements_are_taken_at_known_sizes() -> None:
+    """Owners of elements are no owners of words (trap C14)."""
+
+    @gpu.kernel
+    def bytes_of(x: "(n)", y: "(n)") -> None:
+        gpu.launch(grid=x.shape[0], threads=1)
+        y[gpu.workgroup.x] = x[gpu.workgroup.x]
+
+    x = np.zeros(16, np.int8)
+    with pytest.raises(KernelError):
+        bytes_of.verify(x, x.copy())
+    assert "several elements in a word" in bytes_of.size_reason
+
+
+def test_what_reaches_outside_its_memory_is_taken_at_known_sizes() -> None:
+    case = CASES["axpy"]
+    call = case.kernel._bind((2.0, some(6, 8), some(6, 8)), {})
+    assert not isinstance(of_sizes(call, case.kernel._specs, ()), str)
+    shorter = replace(call, arguments=tuple([replace(a, length=min(a.length, 47)) for a in call.arguments]))
+    assert of_sizes(shorter, case.kernel._specs, ()) == "x reaches from element 0 to 47 of a memory of 47"
+    later = replace(call, arguments=tuple([replace(a, offset=a.offset + 1) for a in call.arguments]))
+    assert of_sizes(later, case.kernel._specs, ()) == "x reaches from element 1 to 48 of a memory of 48"
+
+
+def test_strides_of_any_sign_and_offsets() -> None:
+    case = CASES["axpy"]
+    pick = random.Random(5)
+    for _turn in range(30):
+        m, n = pick.randint(1, 40), pick.randint(1, 80)
+        memory = np.arange(20000, dtype=np.float32)
+        steps = [(n + pick.randint(0, 5), 1), (-(n + 3), 1), (1, m + 2), (2 * n, -1), (3, 3 * m + 1)]
+        (a, b), (c, d) = pick.choice(steps), pick.choice(steps)
+        one, two = make_tensor(memory), make_tensor(memory.copy())
+        x, y = Tensor(one.engine, Layout((m, n), (a, b)), 9000), Tensor(two.engine, Layout((m, n), (c, d)), 9001)
+        before = two.engine.memory.copy()  # type: ignore[attr-defined]
+        i, j = np.mgrid[:m, :n]
+        case.kernel.interpret(2.0, x, y, check=True)
+        assert case.kernel.size_reason == "", (a, b, c, d)
+        before[9001 + i * c + j * d] += 2 * memory[9000 + i * a + j * b]
+        assert (two.engine.memory == before).all()  # type: ignore[attr-defined]
+
+
+def test_modes_of_one_element_make_no_classes() -> None:
+    case = CASES["axpy"]
+    case.kernel._traced.clear()
+    for m, n in ((5, 2), (5, 1), (1, 5), (1, 1), (3, 7), (8, 8), (1, 8), (8, 1)):
+        case.kernel.interpret(2.0, some(m, n), some(m, n))
+        assert case.kernel.size_reason == ""
+    assert len(forms(case.kernel)) <= 2
+
+
+# What is stated.
+
+
+def test_facts_that_are_stated() -> None:
+    @gpu.kernel(given=["16 divides K", "M <= 100"])
+    def rows(x: "(M,K)", y: "(M,K)") -> None:
+        M, K = x.shape
+        gpu.launch(grid=M, threads=16)
+        for k in gpu.loop(K // 16):
+            y[gpu.workgroup.x, k * 16 + gpu.thread] = x[gpu.workgroup.x, k * 16 + gpu.thread]
+
+    x = some(10, 64)
+    found = rows.verify(x, x.copy())
+    assert found.ok and rows.size_reason == "" and "given" not in str(found)
+    for _turn in range(1000):
+        rows.at(x, x)
+    with pytest.raises(KernelError, match=r"rows: '16 divides K' was stated; K = 70"):
+        rows.verify(some(10, 70), some(10, 70))
+    with pytest.raises(KernelError, match=r"rows: 'M <= 100' was stated; K = 64, M = 101"):
+        rows.interpret(some(101, 64), some(101, 64))
+
+
+def test_sizes_of_one_name_are_equal() -> None:
+    with pytest.raises(KernelError, match="scale: n is 5 in x, and 6 in y"):
+        scale.verify(1.0, some(5), some(6))
+    with pytest.raises(
+        KernelError, match=r"argument x is \(5,6\):\(6,1\), and its annotation says \(n\): 2 modes, not 1"
+    ):
+        scale.verify(1.0, some(5, 6), some(6))
+    counted = CASES["counted"].kernel
+    with pytest.raises(KernelError, match=r"and its annotation says \(8\): 7 is not 8"):
+        counted.verify(whole(9), whole(7))
+
+
+@pytest.mark.parametrize(
+    "text, shape, stride",
+    [
+        ("(n)", ("n",), (None,)),
+        ("(M, 64)", ("M", 64), (None, None)),
+        ("'(M,N):(?,1)'", ("M", "N"), (None, 1)),
+        ("(?,?)", ("?", "?"), (None, None)),
+        ("(n,)", ("n",), (None,)),
+    ],
+)
+def test_annotations(text: str, shape: tuple[object, ...], stride: tuple[object, ...]) -> None:
+    assert spec_of(text) == SizeSpec(shape, stride)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["(M,N", "(M,N):(1)", "(M,N):(N,1)", "(0,N)", "(M,-1)", "()", "((M,2),N)"])
+def test_annotations_that_are_none(text: str) -> None:
+    with pytest.raises(KernelError, match="annotation"):
+        spec_of(text)
+
+
+@pytest.mark.parametrize(
+    "fact", ["n divides 4", "n", "n != 3", "f(n) < 2", "0 divides n", "n <", "m <= 4", "4 divides m"]
+)
+def test_facts_that_are_none(fact: str) -> None:
+    with pytest.raises(KernelError, match=r"fact|no annotation"):
+
+        @gpu.kernel(given=[fact])
+        def one(x: "(n)", y: "(n)") -> None:
+            gpu.launch(threads=1)
+            y[0] = x[0]
+
+        one.at(n=4)
+
+
+def test_divisors_of_facts() -> None:
+    assert divisors_of(["6 divides n", "4 divides n", "m <= 5"]) == {"n": 12}
+
+
+def test_two_sizes_that_were_equal_at_the_first_call_are_two() -> None:
+    @gpu.kernel
+    def corner(x: "(?,?)", y: "(?,?)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=M, threads=32)
+        for j in gpu.loop(N, start=gpu.thread, step=32):
+            y[gpu.workgroup.x, j] = x[gpu.workgroup.x, j]
+
+    assert corner.verify(some(8, 8), some(8, 8)).ok and corner.size_reason == ""
+    y = np.zeros((6, 9), np.float32)
+    corner.interpret(x := some(5, 7), y)
+    assert corner.size_reason == "" and (y[:5, :7] == x).all() and not y[5:].any()
+    corner.verify(some(5, 7), some(5, 6))
+    assert "its proof asks for" in corner.size_reason
+
+
+def test_vectors_where_four_divides_all() -> None:
+    @gpu.kernel
+    def moved(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=(ceil_div(N, 256), M), threads=64)
+        crd = (gpu.workgroup.y, gpu.workgroup.x)
+        tiles = [local_tile(t, (1, 256), crd)(0, _) for t in (x, y)]
+        four = Layout((64, 4), (4, 1))
+        a, b = (composition(t, four)(gpu.thread, _) for t in tiles)
+        copy(a, b)
+
+    text = moved.wgsl(some(8, 512), some(8, 512))
+    assert moved.size_reason == "" and "array<vec4<f32>>" in text
+    for m, n in ((3, 4), (2, 256), (5, 260), (1, 1024), (3, 7), (2, 255)):
+        x, y = some(m, n), np.zeros((m, n), np.float32)
+        moved.interpret(x, y, check=True)
+        assert (x == y).all() and moved.size_reason == ""
+        assert moved.verify(x, y).ok
+
+
+def test_the_quick_test_of_injective_layouts() -> None:
+    pick = random.Random(2)
+    for _turn in range(3000):
+        rank = pick.randint(1, 3)
+        layout = Layout(
+            tuple(pick.randint(1, 6) for _axis in range(rank)), tuple(pick.randint(-12, 12) for _axis in range(rank))
+        )
+        offsets = layout.offsets().ravel().tolist()
+        assert tells_apart(layout) is (len(set(offsets)) == len(offsets)) is bool(is_injective(layout))
+
+
+def test_a_launch_plan_is_plain_data() -> None:
+    import json
+
+    from cutepy.gpu.runtime.program import LaunchPlan
+
+    def plain(tree: object) -> object:
+        return tuple(map(plain, tree)) if isinstance(tree, list) else tree
+
+    case = CASES["axpy"]
+    program = case.kernel.program(2.0, some(10, 70), some(10, 70))
+    assert program.plan is not None
+    numbers = {"x.shape[0]": 10, "x.shape[1]": 70, "y.shape[0]": 10, "y.shape[1]": 70, "x.offset": 3, "y.offset": 0}
+    strides = {"x.stride[0]": -80, "x.stride[1]": 1, "y.stride[0]": 70, "y.stride[1]": 1}
+    params, grid = program.host(numbers | strides)
+    assert grid == (2, 3, 1) and params["M"] == 10 and params["x_at"] == 3 and params["x_s0"] == (1 << 32) - 80
+    read = json.loads(json.dumps([program.plan.params, program.plan.grid, program.plan.conditions]))
+    again = LaunchPlan(*[plain(part) for part in read])  # type: ignore[arg-type]
+    assert again == program.plan and again.host(numbers | strides) == (params, grid)
+
+
+def test_the_printed_kernel_is_the_one_that_is_proven() -> None:
+    """The lowered form at numbers, without coordinates, is in bounds by the older proof."""
+    for name in ("axpy", "product", "rows_in_vectors"):
+        case = CASES[name]
+        for sizes in ((4, 8, 4), (7, 5, 9), (64, 64, 16)):
+            arrays = case.arrays(*sizes[: case.unknowns])
+            with new_arena():
+                found = verify(lower(case.kernel.at(*case.numbers, *arrays).kernel))
+            assert all(v.status is Status.PROVEN for v in found.verdicts if v.claim == "in bounds"), str(found)
+
+
+def test_sizes_near_2_to_the_31_are_refused_for_all_sizes() -> None:
+    """65536 * 65537 is 65536 modulo 2^32 (trap C13): products are computed by the host, exactly, and looked at."""
+    from cutepy.gpu.trace.sizes import LARGEST
+
+    @gpu.kernel
+    def flat(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=ceil_div(M * N, 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < M * N:
+            y[i // N, i % N] = x[i // N, i % N]
+
+    found = flat.at(some(7, 9), some(7, 9))
+    plan = found.traced.plan
+    assert plan is not None
+
+    def values(m: int, n: int) -> dict[str, int]:
+        return {f"{a}.shape[{i}]": size for a in "xy" for i, size in enumerate((m, n))}
+
+    assert plan.broken(values(7, 9)) is None
+    assert plan.broken(values(65536, 65537)) is not None
+    assert plan.broken(values(46341, 46341)) is not None and plan.broken(values(46340, 46340)) is None
+    assert LARGEST == (1 << 31) - 1
+    for m, n in ((7, 9), (1, 1), (64, 3), (3, 64)):
+        y = np.zeros((m, n), np.float32)
+        flat.interpret(x := some(m, n), y, check=True)
+        assert (x == y).all() and flat.size_reason == ""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_random_kernel_has_a_false_proof(seed: int) -> None:
+    judge(seed)
+
+
+def test_what_looks_at_strides_is_traced_for_its_sizes() -> None:
+    """The identity layout has strides of its own, and Python would choose by them."""
+
+    def nearest(x: Tensor) -> int:
+        return 1 if x.layout.stride[0] == 1 else 2
+
+    @gpu.kernel
+    def chosen(x: "(n)", y: "(n)") -> None:
+        gpu.launch(grid=x.shape[0], threads=1)
+        y[gpu.workgroup.x] = nearest(x)
+
+    @gpu.kernel
+    def spanned(x: "(n)", y: "(n)") -> None:
+        gpu.launch(grid=x.shape[0], threads=1)
+        y[gpu.workgroup.x] = x.cosize
+
+    memory = make_tensor(some(60))
+    for kernel, step, wanted in ((chosen, 1, 1), (chosen, 3, 2), (spanned, 1, 8), (spanned, 3, 22)):
+        y = np.zeros(8, np.float32)
+        kernel.interpret(Tensor(memory.engine, Layout((8,), (step,)), 1), y)
+        assert (y == wanted).all() and "its text asks for" in kernel.size_reason
