@@ -39,6 +39,7 @@ def forms(kernel: object) -> list[object]:
 def test_one_traced_form_is_right_at_all_sizes(name: str) -> None:
     """The interpreter checks each access, each coordinate and each race as it runs."""
     case, pick = CASES[name], random.Random(name)
+    case.kernel._traced.clear()  # on devices with subgroups there are others
     for _turn in range(25 if case.unknowns < 3 else 10):
         sizes = sizes_for(case, pick)
         arrays = case.arrays(*sizes)
