@@ -39,7 +39,7 @@ _SCRATCH = "what threads give one another"
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class FoldOperands:
     """The operands of a fold: the elements of this thread, in order, and the function that folds two."""
 
     trace: Trace
@@ -82,7 +82,7 @@ def _entered(call: str) -> Trace:
     return trace
 
 
-def operands_of(call: str, value: Any, op: Operation) -> Operands:
+def operands_of(call: str, value: Any, op: Operation) -> FoldOperands:
     trace, single = _entered(call), not isinstance(value, tuple)
     columns = [_values(call, column) for column in ((value,) if single else value)]
     if len({len(column) for column in columns}) != 1:
@@ -91,7 +91,7 @@ def operands_of(call: str, value: Any, op: Operation) -> Operands:
     if callable(op):
         function = op
         combine = (lambda a, b: (function(a[0], b[0]),)) if single else (lambda a, b: tuple(function(a, b)))
-        return Operands(trace, elements, combine, None, single)
+        return FoldOperands(trace, elements, combine, None, single)
     if op not in NAMES or not single:
         what = "one value is" if single else f"{len(columns)} values together are not"
         raise KernelError(
@@ -99,7 +99,7 @@ def operands_of(call: str, value: Any, op: Operation) -> Operands:
         )
     fold = Fold(op, accumulator(op, columns[0][0].dtype))
     taken: list[Element] = [(fold.taken(x),) for (x,) in elements]
-    return Operands(trace, taken, lambda a, b: (fold.combine(a[0], b[0]),), fold, single)
+    return FoldOperands(trace, taken, lambda a, b: (fold.combine(a[0], b[0]),), fold, single)
 
 
 def _values(call: str, value: Any) -> list[Expr]:
@@ -133,7 +133,7 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
     return given.given(_reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),)))
 
 
-def _reduced(given: Operands, of_subgroup: Callable[[Element], Element] | None) -> Element:
+def _reduced(given: FoldOperands, of_subgroup: Callable[[Element], Element] | None) -> Element:
     """The fold of all threads; `of_subgroup` folds over a subgroup, where the target has a function for that."""
     if of_subgroup is not None and given.trace.has_subgroups():
         with given.trace.for_every_size():
@@ -227,7 +227,7 @@ def _search(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any
         best = (functions.subgroup_max if greatest else functions.subgroup_min)(own[0])
         return best, functions.subgroup_min(functions.select(own[0] == best, own[1], NO_INDEX))
 
-    best, at = _reduced(Operands(trace, pairs, combine, None, single=False), of_subgroup)
+    best, at = _reduced(FoldOperands(trace, pairs, combine, None, single=False), of_subgroup)
     most = max(range_of(place)[1] for _, place in pairs)
     return search.value(best), functions.minimum(at, most)  # for the proof: what is read of shared memory has no bound
 
@@ -282,7 +282,7 @@ def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False
     return result if whole is None else (result, given.given(whole))
 
 
-def _as_given(given: Operands, carry: Any) -> Element:
+def _as_given(given: FoldOperands, carry: Any) -> Element:
     """A carry as the threads' own elements are."""
     parts = (carry,) if given.single else tuple(carry)
     found = tuple([as_expr(part, dtype) for part, dtype in zip(parts, given.dtypes, strict=True)])
@@ -293,12 +293,12 @@ def _chosen(condition: Expr, then: Element, other: Element) -> Element:
     return tuple([functions.select(condition, a, b) for a, b in zip(then, other, strict=True)])
 
 
-def _identity(given: Operands) -> Element:
+def _identity(given: FoldOperands) -> Element:
     assert given.fold is not None
     return (functions.constant(given.fold.identity, given.fold.dtype),)
 
 
-def _before(given: Operands, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
+def _before(given: FoldOperands, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
     """(fold of the threads before this one, condition under which there is none, fold of all threads).
 
     The condition is None where the first is then the identity anyway, the last None unless `total` asks for it.

@@ -25,7 +25,7 @@ from ...tensor.tiled import TiledMMA
 from ..ir.place import user_place
 from ..trace.blocks import only
 from . import functions
-from .collectives import Element, Operands, Operation, get_each, operands_of, put, scratch
+from .collectives import Element, FoldOperands, Operation, get_each, operands_of, put, scratch
 from .control import barrier, thread
 
 
@@ -157,7 +157,7 @@ def _folded(call: str, acc: Tensor, mma: TiledMMA, op: Operation, how: tuple[int
 
 
 def _by_shared_memory(
-    rows_of: Sharing, folded: list[Element], given: Operands, how: tuple[int, list[int]]
+    rows_of: Sharing, folded: list[Element], given: FoldOperands, how: tuple[int, list[int]]
 ) -> list[Element]:
     """Each thread stores its partial fold of each row in shared memory, and folds those of all that share the row."""
     shuffled, shares = how
