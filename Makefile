@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check bench docs explorer mesh clean
+.PHONY: demo test check bench docs explorer mesh fuzz clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.cutepy-run
@@ -35,6 +35,11 @@ docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 	$(BIN)/python -m pytest -q docs README.md
 	PYTHONPATH=. $(BIN)/zensical build --clean --strict
 	$(BIN)/cutepy explore -o site/explore.html
+
+# Every fuzzer in turn, for five minutes.
+fuzz: $(VENV)/.cutepy-test
+	@tools/drivers.sh
+	$(BIN)/python -m tools.fuzz all --seconds 300 --seed $(or $(SEED),0)
 
 # PyTorch and JAX judge cutepy.mesh, in an environment of their own: they take gigabytes.
 mesh: .venv-mesh/.cutepy-mesh

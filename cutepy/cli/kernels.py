@@ -84,7 +84,7 @@ def run_verify(options: Namespace) -> int:
     check_target(options.output)
     call = _call(options)
     with call.traced():
-        report = call.kernel.verify(*call.arguments, limits=None, **call.static)
+        report = call.kernel.verify(*call.arguments, limits=None, prover=None, **call.static)
     write_answer(options, str(report), {"ok": report.ok, **asdict(report)})
     return 0 if report.ok else 1
 

@@ -54,7 +54,7 @@ class Port:
     def verdict(self) -> str:
         """`proven`, `refuted`, `undecided`, or `refused` with the reason where the kernel cannot be traced."""
         try:
-            verification = self.kernel.verify(*self.arguments, limits=LIMITS, **self.static)
+            verification = self.kernel.verify(*self.arguments, limits=LIMITS, prover="auto", **self.static)
         except KernelError as error:
             return f"refused: {error}"
         return "refuted" if verification.refuted else "proven" if verification.ok else "undecided"

@@ -6,7 +6,7 @@ from ported import PORTS, Port, all_ports
 from cutepy import gpu
 
 #: The share of ports that may stay undecided.
-UNDECIDED = 0.15
+UNDECIDED = 0.05
 
 
 @pytest.mark.parametrize("port", all_ports(), ids=lambda port: port.source)

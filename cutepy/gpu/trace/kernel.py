@@ -426,23 +426,29 @@ class KernelFunction(NotebookRepr):
         traced = self._chosen(self._bind(args, static))
         return traced.program(dialect, traced.checked(checks))
 
-    def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
+    def verify(
+        self, *args: object, limits: Limits | None = None, prover: str | None = None, **static: object
+    ) -> Verification:
         """What is proven, refuted or undecided about the kernel for these arguments, whatever their contents.
 
         `limits` are a device's: by default those of the device of the tensors, or what every WebGPU device can.
+        `prover` says who proves: "cutepy", "z3" (an extra), or "auto": z3 what cutepy leaves undecided. The default is
+        what the environment variable CUTEPY_PROVER says, else "auto".
         """
-        return self._verified(self._bind(args, static), limits)
+        return self._verified(self._bind(args, static), limits, prover)
 
-    def _verified(self, call: BoundArguments, limits: Limits | None = None) -> Verification:
-        return self._verified_of(self._chosen(call), call, limits)
+    def _verified(self, call: BoundArguments, limits: Limits | None = None, prover: str | None = None) -> Verification:
+        return self._verified_of(self._chosen(call), call, limits, prover)
 
     def _verified_known(self, call: BoundArguments) -> Verification:
         return self._verified_of(self._form(call), call, None)
 
-    def _verified_of(self, traced: Traced, call: BoundArguments, limits: Limits | None) -> Verification:
-        key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
+    def _verified_of(
+        self, traced: Traced, call: BoundArguments, limits: Limits | None, prover: str | None = None
+    ) -> Verification:
+        key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel), prover
         if key not in traced.verified:
-            traced.verified[key] = verify(traced.kernel, key[0], aliases=key[1])
+            traced.verified[key] = verify(traced.kernel, key[0], aliases=key[1], prover=prover)
         return traced.verified[key]
 
     def report(

@@ -4,7 +4,9 @@
 the reason. What memory holds is never guessed to be harmless.
 """
 
+import os
 from dataclasses import replace
+from importlib.util import find_spec
 
 from ...errors import KernelError
 from ...layout.affine import Affine
@@ -50,8 +52,19 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
 CHECKS = "auto", "always"
 
 
-def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, ...] = ()) -> Verification:
+#: Who proves: cutepy, and z3 where it is installed for what that leaves undecided; or one of them alone.
+PROVERS = "auto", "cutepy", "z3"
+
+
+def verify(
+    kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, ...] = (), prover: str | None = None
+) -> Verification:
     """All verdicts about `kernel`, for a device with `limits` (by default, for every WebGPU device).
+
+    `prover` is one of `PROVERS`, by default what the environment variable CUTEPY_PROVER says, or "auto"; "z3" decides
+    bounds, shapes, races and first writes, and cutepy the other claims. With "auto", z3 has `z3_prover.LEFT` seconds
+    for what cutepy leaves undecided. The verdict's `by` says whose it is.
+    Raises KernelError for another prover, and for "z3" where it is not installed.
 
     Where it asks how threads fall into subgroups, for every size of subgroup that the device may have: consecutive
     threads, as all devices have it. `aliases` names bindings that share memory.
@@ -70,12 +83,20 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     >>> [f"{v.claim}: {v.status}" for v in found.verdicts if v.array == "y"]
     ['in bounds: proven', 'no races: proven']
     """
+    prover = os.environ.get("CUTEPY_PROVER", "auto") if prover is None else prover
+    if prover not in PROVERS:
+        raise KernelError(f"verify(prover={prover!r}): the provers are {', '.join(map(repr, PROVERS))}")
+    installed = find_spec("z3") is not None
+    if prover == "z3" and not installed:
+        raise KernelError("verify(prover='z3'): z3 is not installed: pip install 'cutepy[z3]'")
     chosen = limits if limits is not None else Limits()
     check(kernel)
     verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), *decide_subgroup_size(kernel, chosen)]
     verdicts.append(decide_limits(kernel, chosen, aliases))
     if kernel.sizes is not None:
         verdicts = [_of_some_size(verdict) for verdict in verdicts]
+    if prover != "cutepy" and installed and 0 not in kernel.grid:
+        verdicts = _with_z3(kernel, verdicts, only_undecided=prover == "auto")
     return Verification(kernel.name, tuple(verdicts))
 
 
@@ -107,6 +128,42 @@ def _of_all_sizes(model: Model) -> list[Verdict]:
         if access.buffer.shape:
             arrays.setdefault(access.buffer, []).append(access)
     return [decide_coordinates(model, buffer, accesses) for buffer, accesses in arrays.items()]
+
+
+def _with_z3(kernel: Kernel, verdicts: list[Verdict], *, only_undecided: bool) -> list[Verdict]:
+    """The verdicts, with z3's in place of all that are z3's to decide, or of those that are undecided and it decides.
+    Races and first writes come first: what is read of an array that is raced for may change."""
+    asked = [v for v in verdicts if v.claim in Z3_CLAIMS and (v.status is Status.UNDECIDED or not only_undecided)]
+    if not asked:
+        return verdicts
+    from .z3_prover import LEFT, LEFT_QUESTION, QUESTION, TOTAL, decide_by_z3  # an extra, and 50 ms to import
+
+    held = all(v.status is Status.PROVEN for v in verdicts if v.claim is Claim.UNIFORM_BARRIERS)
+    found = {(v.claim, v.array): v for v in verdicts}
+    question, total = (LEFT_QUESTION, LEFT) if only_undecided else (QUESTION, TOTAL)
+    with new_arena():
+        for ordered in (True, False):
+            keys = [(v.claim, v.array) for v in asked if (v.claim in _BY_BARRIERS) is ordered]
+            racing = frozenset(
+                a for (c, a), v in found.items() if c is Claim.NO_RACES and v.status is not Status.PROVEN
+            )
+            told = (
+                decide_by_z3(kernel, keys, racing=frozenset() if ordered else racing, question=question, total=total)
+                if keys
+                else {}
+            )
+            decided = [*told.values()]
+            if ordered and not held:
+                decided = _if_held(next(v for v in verdicts if v.claim is Claim.UNIFORM_BARRIERS), decided)
+            for v in decided:
+                if not only_undecided or v.status is not Status.UNDECIDED:
+                    found[v.claim, v.array] = v
+    return [found[v.claim, v.array] for v in verdicts]
+
+
+#: What z3 decides, and which of it rests on barriers.
+_BY_BARRIERS = frozenset({Claim.NO_RACES, Claim.WRITTEN_BEFORE_READ})
+Z3_CLAIMS = _BY_BARRIERS | {Claim.IN_BOUNDS, Claim.INSIDE_ITS_SHAPE}
 
 
 def needs_checks(kernel: Kernel) -> bool:
@@ -201,7 +258,9 @@ def _if_held(barriers: Verdict, verdicts: list[Verdict]) -> list[Verdict]:
     if barriers.status is Status.PROVEN:
         return verdicts
     why = "a barrier is not proven to hold for all threads"
-    return [Verdict(v.claim, Status.UNDECIDED, why, v.array) if v.status is Status.PROVEN else v for v in verdicts]
+    return [
+        Verdict(v.claim, Status.UNDECIDED, why, v.array, by=v.by) if v.status is Status.PROVEN else v for v in verdicts
+    ]
 
 
 def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
@@ -214,6 +273,6 @@ def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
 
 
 __all__ = [
-    "CHECKS", "SUBGROUP_SIZES", "Claim", "Status", "Use", "Verdict", "Verification", "Witness", "check_matrices",
-    "conditions_for_all_sizes", "confine", "decide_limits", "needs_checks", "verify",
+    "CHECKS", "PROVERS", "SUBGROUP_SIZES", "Claim", "Status", "Use", "Verdict", "Verification", "Witness",
+    "check_matrices", "conditions_for_all_sizes", "confine", "decide_limits", "needs_checks", "verify",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ class Witness:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A claim about one array, or about the kernel (`array` is empty), and whether it holds: for all sizes, where the
-    `conditions` do, sums of parameters that are 0 or less."""
+    `conditions` do, sums of parameters that are 0 or less. `by` names a prover that is not cutepy."""
 
     claim: Claim
     status: Status
@@ -90,6 +90,7 @@ class Verdict:
     array: str = ""
     witness: Witness | None = None
     conditions: tuple[Affine[Expr, int], ...] = ()
+    by: str = ""
 
     def __str__(self) -> str:
         about = f" {self.array}" if self.array else ""

@@ -1,0 +1,92 @@
+"""The fuzzers, by one entry: `python -m tools.fuzz NAME [--seed S] [--count N] [--shrink] [-- MORE]`.
+
+NAME is a module of this folder that takes COUNT and SEED; without one, the names are listed. `all --seconds 300` runs
+every fuzzer in turn, a share of the time each, from seed S on. `--shrink` reduces the first wrong program of `control`
+or `whiles` to the statements that it takes.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+sys.path[:0] = [str(FOLDER.parents[1]), str(FOLDER.parents[1] / "tests" / "gpu"), str(FOLDER)]
+
+from shrink import shrink  # noqa: E402  found through the path above
+
+#: Fuzzers that take COUNT and SEED, and how many cases each tries in about a second.
+FUZZERS = {
+    "barriers": 20, "control": 10, "convert": 20, "copies": 10, "expressions": 50, "host_tensors": 20, "integers": 5,
+    "junk": 200, "kernels": 20, "misuse": 50, "operations": 5, "whiles": 10,
+}  # fmt: skip
+
+
+def run(name: str, count: int, seed: int, more: list[str]) -> int:
+    """Run one fuzzer in a process of its own; its exit status."""
+    command = [sys.executable, str(FOLDER / f"{name}.py"), str(count), str(seed), *more]
+    return subprocess.run(command, check=False).returncode
+
+
+def run_all(seconds: float, seed: int) -> int:
+    """Run every fuzzer in turn until the time is over; 1 if one found a fault."""
+    start, failed, turn = time.monotonic(), False, 0
+    share = seconds / len(FUZZERS)
+    while time.monotonic() - start < seconds:
+        for name, rate in FUZZERS.items():
+            if time.monotonic() - start < seconds:
+                count = max(1, int(rate * min(share, 20)))
+                failed |= run(name, count, seed + turn * count, []) != 0
+        turn += 1
+    return int(failed)
+
+
+def first_wrong(name: str, count: int, seed: int) -> tuple[int, str, Callable[[str], bool]] | None:
+    """The first wrong program of a fuzzer whose programs are texts, and whether a text is wrong in the same way."""
+    from control_programs import outcome, program
+
+    if name != "control":
+        raise SystemExit(f"--shrink: the programs of {name} are no texts; those of control are")
+    for number in range(seed, seed + count):
+
+        def is_wrong(text: str, number: int = number) -> bool:
+            try:
+                return outcome(number, write=lambda _: text).startswith("wrong")
+            except Exception:
+                return False  # another fault than the one that is looked for: a name that is gone, say
+
+        text = program(number)
+        if is_wrong(text):
+            return number, text, is_wrong
+    return None
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run what is asked for."""
+    if arguments.name == "all":
+        return run_all(arguments.seconds, arguments.seed)
+    if arguments.name not in FUZZERS:
+        print("fuzzers:", *FUZZERS, "all")
+        return 2
+    if not arguments.shrink:
+        return run(arguments.name, arguments.count, arguments.seed, arguments.more)
+    found = first_wrong(arguments.name, arguments.count, arguments.seed)
+    if found is None:
+        print(f"{arguments.name}: none of {arguments.count} programs from seed {arguments.seed} is wrong")
+        return 0
+    number, text, is_wrong = found
+    print(f"program {number}, shrunk:\n{shrink(text, is_wrong)}")
+    return 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="?", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("more", nargs="*", help="further arguments of the fuzzer, after --")
+    sys.exit(main(parser.parse_args()))
