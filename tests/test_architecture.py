@@ -49,6 +49,7 @@ UPWARD = {
     "cutepy.gpu.inspect.race_detector": "`Replay.picture` is a drawing",
     "cutepy.gpu.export.es_module": "a module says which version wrote it",
     "cutepy.cli.layouts": "one command alone packs the explorer",
+    "cutepy.gpu.verify": "the second prover is written over z3, an extra, and is asked after the first",
 }
 """The modules that import of cutepy inside functions, and why: methods that are made in a room above."""
 ROOMS_OF_GPU = {
