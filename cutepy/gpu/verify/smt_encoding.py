@@ -182,7 +182,7 @@ class Encoding:
 
     def value(self, expr: ir.Expr, path: _Path, memo: dict[ir.Expr, Value]) -> Value:
         """What `expr` is at this place; its loads become accesses. `memo` lasts for one statement."""
-        for node in ir.nodes(expr, known=memo):
+        for node in ir.nodes(expr, skip=memo):
             memo[node] = self._node(node, path, memo)
         return memo[expr]
 

@@ -27,7 +27,7 @@ from ...errors import KernelError
 from ..ir import Barrier, Buffer, For, Kernel, statements
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import InterpreterState, Reach, Watch
+from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch
 from ..targets.wgsl import show
 from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term
 from .verdict import Claim, Status, Use, Verdict, Witness
@@ -384,37 +384,37 @@ class _Meetings(Watch):
         if stmt.storage == (space == "storage"):
             self.epochs = self.epochs + s.everyone.any(axis=1)
 
-    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
-        if reach.buffer.name != self.array:
+    def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
+        if check.buffer.name != self.array:
             return
         if sum(r.shape[1] for r in self.rows[-64:]) * max(1, len(self.rows) / 64) > _NOTED:
             raise _Enough
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
         group, thread = np.nonzero(on)
         first = np.broadcast_to(at, s.shape)[group, thread]
-        verb = ("reads", "updates", "writes").index(reach.verb)
-        for lane in range(reach.lanes):
+        verb = ("reads", "updates", "writes").index(check.verb)
+        for lane in range(check.lanes):
             number = np.full(group.shape, len(self.known))
             self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[group],
                                        np.full(group.shape, verb), number]))  # fmt: skip
-            if reach.buffer.space != "workgroup":
+            if check.buffer.space != "workgroup":
                 continue
             keys = list(zip(self.groups[group].tolist(), (first + lane).tolist(), strict=True))
-            if reach.takes and self.unwritten is None:
+            if check.takes and self.unwritten is None:
                 for which, key in enumerate(keys):
                     if key not in self.written:
-                        self.unwritten = key[1], self.use(s, reach, int(group[which]), int(thread[which]))
+                        self.unwritten = key[1], self.use(s, check, int(group[which]), int(thread[which]))
                         break
-            if reach.verb != "reads":
+            if check.verb != "reads":
                 self.written.update(keys)
-        self.known.append(Use((0, 0, 0), 0, (), reach.verb, self.text(reach), reach.place))
+        self.known.append(Use((0, 0, 0), 0, (), check.verb, self.text(check), check.place))
 
     @staticmethod
-    def text(reach: Reach) -> str:
-        return reach.buffer.name if reach.index is None else f"{reach.buffer.name}[{show(reach.index)}]"
+    def text(check: AccessCheck) -> str:
+        return check.buffer.name if check.index is None else f"{check.buffer.name}[{show(check.index)}]"
 
-    def use(self, s: InterpreterState, reach: Reach, group: int, thread: int) -> Use:
-        return Use(s.workgroup(group), thread, s.counters(group, thread), reach.verb, self.text(reach), reach.place)
+    def use(self, s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
+        return Use(s.workgroup(group), thread, s.counters(group, thread), check.verb, self.text(check), check.place)
 
     def race(self) -> tuple[int, tuple[Use, Use]] | None:
         """An element and two uses of it that race."""
