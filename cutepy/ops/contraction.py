@@ -63,7 +63,7 @@ def matmul(
     engine: Engine | None = None,
     plan: Plan | MatrixPlan | None = None,
     sums: kernels.Sums = "f32",
-    epilogue: kernels.Asked | None = None,
+    epilogue: kernels.EpilogueLike | None = None,
     **operands: TensorLike,
 ) -> Tensor:
     """NumPy's matrix product, (..., m, k) by (..., k, n), into `C` or a new tensor; batches broadcast at stride 0, and

@@ -2,12 +2,12 @@
 
 from .api import explain_matmul, matmul, of_8_bits
 from .contraction import summed_products
-from .epilogue import Asked
+from .epilogue import EpilogueLike
 from .plan import MatrixPlan, Plan, Sums
 from .tuner import Tuning, tune
 
 __all__ = [
-    "Asked",
+    "EpilogueLike",
     "MatrixPlan",
     "Plan",
     "Sums",

@@ -26,7 +26,7 @@ from .contraction import (
     stretched,
 )
 from .cost_model import matrix_plan
-from .epilogue import PRODUCT, Asked, Beside, Epilogue, operation_of
+from .epilogue import PRODUCT, Beside, Epilogue, EpilogueLike, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
 from .plan import MatrixPlan, Plan, Sums
 from .plan_cache import tuned_plan
@@ -41,7 +41,7 @@ def matmul(
     plan: Plan | MatrixPlan | None = None,
     engine: str = "wgpu",
     sums: Sums = "f32",
-    epilogue: Asked | None = None,
+    epilogue: EpilogueLike | None = None,
     **operands: object,
 ) -> Tensor:
     """What `ops.matmul` says, on the device of the operands, or of arrays on the default one; or in the interpreter.

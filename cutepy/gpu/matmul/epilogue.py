@@ -23,7 +23,7 @@ from .plan import MatrixPlan, Plan
 
 PRODUCT = "c"
 """The name of the product's element in an epilogue."""
-Asked = str | Pointwise | Callable[..., Scalars]
+EpilogueLike = str | Pointwise | Callable[..., Scalars]
 """A formula, an operation, or a function of one element of each."""
 NUMBERS = bool | int | float | complex | np.generic
 Beside = Tensor | rules.Number | np.generic
@@ -48,7 +48,7 @@ class Epilogue:
         return self.operation.of_elements([met[name] for name in self.operation.names], self.types, dtype)
 
 
-def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Beside]]:
+def operation_of(epilogue: EpilogueLike, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Beside]]:
     """The operation of an epilogue, and its operands, as tensors or as the numbers that they are.
 
     Raises KernelError for what is none, and where its names are not `c` and those of the operands.

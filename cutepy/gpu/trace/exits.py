@@ -36,12 +36,12 @@ class ExitableLoop(ast.stmt):
         self.block, self.left = block, f".left{block}"
 
 
-class Asked(ast.Call):
+class BlockQuery(ast.Call):
     """A question to the block of a loop, which is no call of the user's."""
 
 
-def ask(block: str, name: str, *args: ast.expr) -> Asked:
-    return Asked(ast.Attribute(ast.Name(block, ast.Load()), name, ast.Load()), list(args), [])
+def ask(block: str, name: str, *args: ast.expr) -> BlockQuery:
+    return BlockQuery(ast.Attribute(ast.Name(block, ast.Load()), name, ast.Load()), list(args), [])
 
 
 def leaves(*nodes: ast.AST) -> set[str]:

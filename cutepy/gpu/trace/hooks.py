@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .exits import Asked, ExitableLoop, ask, at, every, place_of, statements, without_leaving
+from .exits import BlockQuery, ExitableLoop, ask, at, every, place_of, statements, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
@@ -331,7 +331,7 @@ class Hooks:
         loop = at(ast.For(ast.Name(item, ast.Store()), ast.Name(block, ast.Load()), [*body, ended], []), node)
         return at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [loop]), node)
 
-    def visit_Asked(self, node: Asked) -> Asked:
+    def visit_BlockQuery(self, node: BlockQuery) -> BlockQuery:
         node.args = [self.visit(x) for x in node.args]
         return node
 

@@ -34,7 +34,7 @@ from .thread_values import WIDEST, check_listed, check_numbers
 Orders = tuple[int, ...]
 
 
-class Asked(NamedTuple):
+class TileAccesses(NamedTuple):
     """The accesses of a tile, and the memory that serves them."""
 
     accesses: tuple[LaneAccess, ...]
@@ -54,7 +54,7 @@ class Found(ReprIsStr):
     ways: tuple[int, ...]
     free: bool
     certificate: str
-    asked: Asked | None = field(default=None, compare=False)
+    asked: TileAccesses | None = field(default=None, compare=False)
 
     def check(self) -> None:
         """Count what is claimed of the layout, without a search: a place for each element, the rounds, and `free`.
@@ -141,7 +141,7 @@ def conflict_free(
         found = _mapped(shape, spans, element_bytes, banks)
     else:
         found = _swizzled(shape, tables, _padded(call, shape, tables))
-    return replace(found, asked=Asked(tuple(asked), element_bytes, lanes, banks))
+    return replace(found, asked=TileAccesses(tuple(asked), element_bytes, lanes, banks))
 
 
 def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **numbers: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import LayoutError
 from ..public import guarded
 from ..values.coordinates import Basis, as_stride, path_of, value_of
-from ..values.facts import Fact, Facts, Origin, Term, check_symbol, whole
+from ..values.facts import Fact, Facts, FactSource, Term, check_symbol, whole
 from ..values.int_tuple import leaves, map_leaves
 from ..values.layout import Layout, _make
 from .lift import Knowledge
@@ -153,7 +153,7 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
         origin = None
     if origin is not None:
         operands = tuple(_subs_operand(operand, table) for operand in origin.operands)
-        origin = Origin(origin.function, operands, result.shape, result.stride)
+        origin = FactSource(origin.function, operands, result.shape, result.stride)
     if result.facts is not None:
         return _make(result.shape, result.stride, Facts((result.facts | Facts(tuple(left))).stated, origin))
     if origin is None:

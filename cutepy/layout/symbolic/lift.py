@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError, UndecidedError
 from ..values.coordinates import Basis, path_of, value_of
-from ..values.facts import Fact, Facts, Origin, whole
+from ..values.facts import Fact, Facts, FactSource, whole
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make, flat_modes
 from ..values.size import ONE, Operand, Poly, Size, Undecided
@@ -318,7 +318,7 @@ def lifted(function: Callable[..., object], *operands: object, tiled: bool = Fal
     answer = knowledge.unwrapped(result)
     if not isinstance(answer, Layout) or answer.facts is None:
         return answer
-    origin = Origin(function, operands, answer.shape, answer.stride)
+    origin = FactSource(function, operands, answer.shape, answer.stride)
     return _make(answer.shape, answer.stride, Facts(knowledge.facts.stated, origin))
 
 

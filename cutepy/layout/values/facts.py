@@ -58,7 +58,7 @@ class Fact(NamedTuple):
         return nonnegative
 
 
-class Origin(NamedTuple):
+class FactSource(NamedTuple):
     """The call that gave a layout, and the shape and stride that it gave: other layouts may share its facts."""
 
     function: Callable[..., object]
@@ -72,7 +72,7 @@ class Facts:
     """What is stated, in the order of stating, each once; and where the layout that carries it comes from."""
 
     stated: tuple[Fact, ...] = ()
-    origin: Origin | None = field(default=None, compare=False, repr=False)
+    origin: FactSource | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.stated))
