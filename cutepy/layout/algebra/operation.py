@@ -182,7 +182,9 @@ def operation(
                 raise
             except Undecided as undecided:  # of sizes that a kernel does not know: for all values, or not at all
                 solve = getattr(undecided.context, "solve", None)
-                if solve is None:
+                if (
+                    solve is None or type(first) is not Layout
+                ):  # of a tensor it is the layout's operation that is solved
                     raise
                 given = tuple(it for it in (first, second, *more) if it is not _NOTHING)
                 return solve(lambda *sizes: call(*sizes, **named), given)

@@ -496,3 +496,13 @@ def test_what_looks_at_strides_is_traced_for_its_sizes() -> None:
         y = np.zeros(8, np.float32)
         kernel.interpret(Tensor(memory.engine, Layout((8,), (step,)), 1), y)
         assert (y == wanted).all() and "its text asks for" in kernel.size_reason
+
+
+def test_an_operation_on_a_tensor_that_nothing_decides_names_the_fact() -> None:
+    @gpu.kernel
+    def every_second(x: "(n)", y: "(8)") -> None:
+        gpu.launch(threads=4)
+        y[gpu.thread] = composition(x, Layout((4,), (2,)))[gpu.thread]
+
+    every_second.interpret(some(20), np.zeros(8, np.float32))
+    assert "state a fact" in every_second.size_reason
