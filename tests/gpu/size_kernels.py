@@ -230,6 +230,14 @@ def before(x: "(n)", y: "(n)") -> None:
 
 
 @gpu.kernel
+def before_signed(x: "(n)", y: "(n)") -> None:
+    gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+    i = gpu.cast(gpu.workgroup.x * 64 + gpu.thread, "i32") - 1
+    if i < x.shape[0] - 1:
+        y[i + 1] = x[i]
+
+
+@gpu.kernel
 def one_more(x: "(n)", y: "(n)") -> None:
     gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
     i = gpu.workgroup.x * 64 + gpu.thread
@@ -321,6 +329,7 @@ WRONG = {
     for name, kernel, count in (
         ("no_guard", no_guard, 1),
         ("before", before, 1),
+        ("before_signed", before_signed, 1),
         ("one_more", one_more, 1),
         ("not_the_last", not_the_last, 1),
         ("of_another", of_another, 2),

@@ -95,6 +95,8 @@ def test_a_condition_is_found_and_checked() -> None:
     found = kernel.verify(long, short)
     assert kernel.size_reason == "its proof asks for n <= m" and found.refuted
     assert not kernel.verify(long, short).ok
+    assert kernel.verify(some(50), some(50)).ok and kernel.size_reason == ""
+    assert not kernel.verify(some(51), some(50)).ok and kernel.size_reason == "its proof asks for n <= m"
 
 
 # What the host sees at each call: each trap of the design is a test.
