@@ -44,7 +44,8 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
     if name in functions.NAMED:
         globals()[name] = _operation(functions.NAMED[name])
         _refusing(globals(), [name])
-        return globals()[name]  # type: ignore[no-any-return]
+        made: _Callable[..., _Tensor] = globals()[name]
+        return made
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
 

@@ -236,6 +236,13 @@ class _Thread:
     def known(self, x: Expr) -> bool:
         if isinstance(x, Load) and x.buffer.space != "private" and x.buffer not in self.run.data:
             return False
+        match x:  # what floats decide is drawn, whatever they are
+            case Binary(left=left, right=right) if left.dtype.kind == "f" and not (
+                all(isinstance(y, Const | Load) for y in (left, right))
+            ):
+                return True
+            case Cast(value=y) if y.dtype.kind == "f":
+                return True
         return all(map(self.known, x.operands)) and not (isinstance(x, Var) and x not in self.env)
 
     def loop(self, stmt: For) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "fuzz"))
+sys.path.append(str(Path(__file__).parents[2] / "tools" / "fuzz"))  # last: it has modules by the names of some here
 from shrink import shrink
 
 PROGRAM = """

@@ -41,6 +41,7 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
     sizes = given if isinstance(given, tuple) else (given,)
+    given = sizes[0] if len(sizes) == 1 else sizes  # as it was most likely written
     for value in sizes:
         if isinstance(value, KernelSize):
             raise KernelError(

@@ -239,7 +239,8 @@ def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
             continue
         other = slots.setdefault(a.slot, a)
         if other is not a and (a.name in specs or other.name in specs):
-            if a.tensor.layout != other.tensor.layout or a.offset != other.offset or other.name not in specs:  # type: ignore[union-attr]
+            assert other.tensor is not None  # it has a slot
+            if a.tensor.layout != other.tensor.layout or a.offset != other.offset or other.name not in specs:
                 return f"{other.name} and {a.name} are one memory under two layouts"
             if specs.get(a.name) != specs[other.name]:
                 return f"{other.name} and {a.name} are one memory, annotated in two ways"

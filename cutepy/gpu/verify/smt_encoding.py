@@ -383,9 +383,10 @@ class Encoding:
             match stmt:
                 case ir.Let(var=var, value=value) | ir.Declare(var=var, value=value):
                     rereads = value is not None and any(self._races(x.buffer) for x in ir.loads(value))
-                    self.env[var] = _Reread(var.dtype, var.lanes) if rereads else memo.get(value)  # type: ignore[arg-type]
                     if value is None:
                         self.env[var] = self._zero(var.dtype, var.lanes)
+                    else:
+                        self.env[var] = _Reread(var.dtype, var.lanes) if rereads else memo.get(value)
                 case ir.Assign(var=var, value=value, lane=lane):
                     self._assign(var, value, lane, memo)
                 case ir.Change(buffer=buffer, value=value):

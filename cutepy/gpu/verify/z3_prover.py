@@ -78,9 +78,10 @@ def decide_by_z3(
         prover = _Prover(kernel, racing, question, monotonic() + total, statistics or Statistics())
         return {key: prover.decide(*key) for key in asked}
     except NotEncoded as error:
-        return {
-            key: Verdict(key[0], Status.UNDECIDED, f"z3 is not asked about {error}", key[1], by="z3") for key in asked
-        }
+        why = f"z3 is not asked about {error}"
+    except z3.Z3Exception as error:  # z3 may give up at any call once a time limit has passed
+        why = f"z3 gives up: {error}"
+    return {key: Verdict(key[0], Status.UNDECIDED, why, key[1], by="z3") for key in asked}
 
 
 class _Prover:

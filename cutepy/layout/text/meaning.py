@@ -381,10 +381,6 @@ class Finding:
         takes = signature(self._function.__wrapped__).parameters.values()
         return Signature([each.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) for each in takes])
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        return self._function.__doc__
-
     def __call__(self, *operands: object) -> object:
         return self._function(**dict(zip(self.__signature__.parameters, operands, strict=False)))
 
