@@ -19,7 +19,7 @@ from ..draw.views.steps import refused
 from ..errors import CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
 from ..layout.text.lines import pieces
-from ..layout.text.meaning import FINDINGS, functions
+from ..layout.text.meaning import FINDINGS, Finding, functions
 from ..layout.text.parse import expression_of, is_foreign, read_lines
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
@@ -96,13 +96,12 @@ def result(text: str) -> Answer:
 
 def names() -> Answer:
     """What an expression may call, each with its parameters and the first sentence about it."""
-    return {
-        name: [
-            f"{name}({', '.join(signature(function).parameters)})",
-            (function.__doc__ or "").strip().partition("\n")[0],
-        ]
-        for name, function in (functions() | FINDINGS).items()
-    }
+    found: Answer = {}
+    for name, function in (functions() | FINDINGS).items():
+        text = function.description if isinstance(function, Finding) else function.__doc__
+        call = f"{name}({', '.join(signature(function).parameters)})"
+        found[name] = [call, (text or "").strip().partition("\n")[0]]
+    return found
 
 
 def look(text: str, view: str = "", options: Mapping[str, str] | None = None) -> Answer:

@@ -381,6 +381,11 @@ class Finding:
         takes = signature(self._function.__wrapped__).parameters.values()
         return Signature([each.replace(kind=Parameter.POSITIONAL_OR_KEYWORD) for each in takes])
 
+    @property
+    def description(self) -> str | None:
+        """The docstring of the function; it loads the function's module."""
+        return self._function.__doc__
+
     def __call__(self, *operands: object) -> object:
         return self._function(**dict(zip(self.__signature__.parameters, operands, strict=False)))
 
