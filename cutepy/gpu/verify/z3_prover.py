@@ -14,6 +14,7 @@ not meant for refute nothing. What z3 does not decide within its time stays unde
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -74,6 +75,9 @@ def decide_by_z3(
     time for one question, in milliseconds, `total` that for all of them, in seconds.
     """
     asked = list(wanted)
+    # z3 counts references without a lock: no other thread may collect its objects while this one asks.
+    collecting = gc.isenabled()
+    gc.disable()
     try:
         prover = _Prover(kernel, racing, question, monotonic() + total, statistics or Statistics())
         return {key: prover.decide(*key) for key in asked}
@@ -81,6 +85,9 @@ def decide_by_z3(
         why = f"z3 is not asked about {error}"
     except z3.Z3Exception as error:  # z3 may give up at any call once a time limit has passed
         why = f"z3 gives up: {error}"
+    finally:
+        if collecting:
+            gc.enable()
     return {key: Verdict(key[0], Status.UNDECIDED, why, key[1], by="z3") for key in asked}
 
 
