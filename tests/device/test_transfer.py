@@ -1,6 +1,7 @@
 """Reading back without waiting: what `numpy` gives at the call, whatever is launched next; and DLPack out."""
 
 import asyncio
+import signal
 
 import numpy as np
 import pytest
@@ -54,6 +55,45 @@ def test_a_device_that_closed_says_so(device: Device) -> None:
     own._close()
     with pytest.raises(DeviceError, match="closed"):
         pending.result()
+
+
+def test_an_interrupt_as_bytes_arrive_takes_none_twice(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken is no longer on its way: the staging buffer of a fetch is kept once."""
+    taken: list[object] = []
+    take = type(device._staging).take
+
+    def interrupted(self: object, fetch: object, part: object) -> None:
+        take(self, fetch, part)  # type: ignore[arg-type]
+        taken.append(fetch)
+        signal.raise_signal(signal.SIGINT)
+
+    x = gpu.array(np.arange(64, dtype=np.float32), device=device)
+    for ask in ("result", "done"):
+        pending = device.read_async(x.engine.buffer, np.float32)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(device._staging), "take", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                while getattr(pending, ask)() is not True:
+                    pass
+            assert len({*map(id, taken)}) == len(taken) == 1
+        assert np.array_equal(pending.result(), np.arange(64)) and pending.done()
+        assert len({*map(id, device._staging._idle)}) == len(device._staging._idle)
+        taken.clear()
+
+
+def test_bytes_that_a_device_does_not_give_are_refused_each_time(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = gpu.array(np.arange(64, dtype=np.float32), device=device)
+    pending = device.read_async(x.engine.buffer, np.float32)
+    device.wait()
+    pending._fetches[0][0].completion.failed = True
+    for ask in (pending.done, pending.result, pending.done, pending.result):
+        with pytest.raises(DeviceError, match="did not give them"):
+            while not ask():  # type: ignore[call-arg]
+                pass
+    pending._fetches[0][0].completion.failed = False
+    assert np.array_equal(pending.result(), np.arange(64))
 
 
 def test_what_is_on_the_host_is_there() -> None:

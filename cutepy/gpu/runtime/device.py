@@ -13,14 +13,13 @@ raises it, or the next that waits for all.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import operator
 import threading
 import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -660,7 +659,7 @@ class Device:
 
 
 class PendingRead:
-    """An array on its way to the host. `done()` looks, `result()` waits for it, and `await` does in an event loop.
+    """Bytes on their way to the host. `done()` looks and `result()` waits; `Tensor.numpy_async` can be awaited as well.
 
     Law: `result()` is what `read` would have given at the call, as often as it is asked for.
     """
@@ -672,31 +671,28 @@ class PendingRead:
 
     def done(self) -> bool:
         """Whether the array is there; takes what has arrived. Raises DeviceError where the device is lost."""
-        device = self._device
-        while self._fetches:
-            fetch, part = self._fetches[0]
-            with Exclusive(device, f"read {self._out.size} bytes"):
-                if not fetch.completion.done:
-                    device.runtime.poll(device.gpu)
-                if not fetch.completion.done:
-                    return False
-                self._fetches.pop(0)
-                device._staging.take(fetch, part)
-        return True
+        if self._fetches:
+            with Exclusive(self._device, self._doing):
+                if self._fetches and not self._fetches[0][0].completion.done:
+                    self._device.runtime.poll(self._device.gpu)
+                self._take()
+        return not self._fetches
 
     def result(self) -> Array:
         """The array; waits until it is there. Raises DeviceError where the device is lost or closed meanwhile."""
-        while self._fetches:
-            fetch, part = self._fetches[0]
-            take = partial(self._device._staging.take, fetch, part)
-            self._device._await(fetch.completion, f"read {self._out.size} bytes", take)
-            self._fetches.pop(0)
+        while first := self._fetches[:1]:
+            self._device._await(first[0][0].completion, self._doing, self._take)
         return from_bytes(self._out, self._kind)
 
-    def __await__(self) -> Generator[Any, None, Array]:
-        while not self.done():
-            yield from asyncio.sleep(LONGEST_PAUSE).__await__()
-        return self.result()
+    @property
+    def _doing(self) -> str:
+        return f"read {self._out.size} bytes"
+
+    def _take(self) -> None:
+        """Take what has arrived, each fetch once: the device is this thread's, and no signal is handled meanwhile."""
+        while self._fetches and self._fetches[0][0].completion.done:
+            self._device._staging.take(*self._fetches[0])
+            self._fetches.pop(0)
 
 
 class _OutOfMemory(DeviceError):
