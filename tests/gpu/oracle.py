@@ -311,6 +311,19 @@ def _races(run: Run) -> Iterator[str]:
                     break
 
 
+def by_order(run: Run) -> set[tuple[Buffer, int]]:
+    """Elements of bindings that one thread sets and another updates, so that the order of the two shows in the end."""
+    setters: dict[tuple[Buffer, int], set[tuple[int, int]]] = defaultdict(set)
+    for e in run.events:
+        if e.verb == "sets" and e.buffer.space == "storage":
+            setters[e.buffer, e.element].add((e.group, e.thread))
+    return {
+        (e.buffer, e.element)
+        for e in run.events
+        if e.verb == "updates" and setters.get((e.buffer, e.element), set()) - {(e.group, e.thread)}
+    }
+
+
 def _unwritten(run: Run) -> Iterator[str]:
     mine: dict[tuple[object, ...], int] = {}
     first: dict[tuple[object, ...], int] = {}

@@ -5,13 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from judging import contents, made_up
-from oracle import faults, observe
+from oracle import by_order, faults, observe
 from random_kernels import Maker
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
 from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Kernel, check_constants, new_arena
+from cutepy.gpu.lower import finish
 
 
 def claim(kernel: Kernel, values: dict) -> str:
@@ -166,3 +167,13 @@ def test_a_million_accesses_are_looked_over() -> None:
 
     copy.interpret(x, y, check=True)
     assert y.all()
+
+
+def test_an_element_that_two_threads_set_and_update_hangs_on_their_order():
+    """Two workgroups: the first sets elements 2 and 4 and adds to 0 and 1, the second sets 3 and 5 and adds to 2 and
+    3. On a GPU element 2 was 1, in the interpreter 2."""
+    seed = 3010500
+    with new_arena():
+        kernel = finish(Maker(seed, wild=True, rounding=False).kernel())
+        run = observe(kernel, contents(kernel, np.random.default_rng(seed), 64))
+    assert {(b.name, element) for b, element in by_order(run)} == {("y", 2), ("y", 3)}
