@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LONGEST = 600
 """Seconds; a fault may keep a test from ending, which is a failure too."""
-COPIED = ("cutepy", "tests", "docs", "examples", "pyproject.toml", "README.md")
+COPIED = ("conftest.py", "cutepy", "tests", "docs", "examples", "pyproject.toml", "README.md")
 
 
 @dataclass(frozen=True, slots=True)

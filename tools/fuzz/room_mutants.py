@@ -1,7 +1,10 @@
 """Do a room's own tests notice a fault in it? 300 small changes of `lower`, `trace`, `verify` and the integer
 simplifier, drawn by a seed, 75 a room, each run against the tests of that room alone.
 
-    python tools/fuzz/room_mutants.py [ROOM ...] [--seed N] [--count N] [--jobs N] [--only N ...] [--list]
+    python tools/fuzz/room_mutants.py [ROOM ...] [--seed N] [--count N] [--jobs N] [--first N] [--last N] [--list]
+
+`--first` and `--last` (exclusive) choose a chunk of the list, which is numbered over the rooms that are named: several
+processes may share the work.
 
 A change is one of the classical ones (Offutt's sufficient operators, and statement deletion): a comparison, a logical
 or arithmetic operator, a negated condition, a constant off by one, min for max, a statement left out. Changes of
@@ -17,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -50,7 +54,9 @@ ROOMS = {
     ),
     "verify": Room(
         ("cutepy/gpu/verify",),
-        _existing("tests/gpu/verify", "tests/gpu/test_proofs.py", "tests/gpu/test_contents.py"),
+        _existing(
+            "tests/gpu/verify", "tests/gpu/test_proofs.py", "tests/gpu/test_contents.py", "tests/gpu/test_verify.py"
+        ),
     ),
     "trace": Room(
         ("cutepy/gpu/trace",),
@@ -231,6 +237,7 @@ def drawn(room: Room, seed: int, count: int) -> list[Change]:
 
 def _copy(folder: Path) -> Path:
     """A tree to change."""
+    folder.mkdir()
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -240,8 +247,8 @@ def _copy(folder: Path) -> Path:
     return folder
 
 
-def fails(tree: Path, tests: tuple[str, ...]) -> bool:
-    """Whether a test fails in a tree."""
+def failure(tree: Path, tests: tuple[str, ...]) -> str:
+    """What the first test that fails in a tree says, "" where none does."""
     command = [
         sys.executable,
         "-B",
@@ -254,12 +261,12 @@ def fails(tree: Path, tests: tuple[str, ...]) -> bool:
         "--hypothesis-seed=0",
         *tests,
     ]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
     try:
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return f"no end within {LONGEST} s"
+    return done.stdout[-3000:] + done.stderr[-3000:] if done.returncode else ""
 
 
 def own_tests(file: str, tests: tuple[str, ...]) -> tuple[str, ...]:
@@ -275,40 +282,39 @@ def noticed(change: Change, tests: tuple[str, ...], tree: Path) -> bool:
     path.write_bytes(source[: change.start] + change.new.encode() + source[change.end :])
     try:
         own = own_tests(change.file, tests)
-        return (bool(own) and fails(tree, own)) or fails(tree, tests)
+        return bool((own and failure(tree, own)) or failure(tree, tests))
     finally:
         path.write_bytes(source)
 
 
-def examine(name: str, seed: int, count: int, jobs: int, only: list[int]) -> bool:
-    """Try a room's changes; whether the bar is met."""
-    room, chosen = ROOMS[name], drawn(ROOMS[name], seed, count)
-    with tempfile.TemporaryDirectory(prefix="cutepy-mutants-") as folder:
+def fate(number: int, name: str, change: Change, trees: "Queue[Path]") -> str:
+    """"equal", "noticed" or "missed"; printed with the change."""
+    tree = trees.get()
+    try:
+        told = "equal" if change.key in EQUAL else "noticed" if noticed(change, ROOMS[name].tests, tree) else "missed"
+    finally:
+        trees.put(tree)
+    print(f"{told:7} {number} {name} {change}", flush=True)
+    return told
+
+
+def examine(chosen: list[tuple[int, str, Change]], jobs: int) -> bool:
+    """Try changes, `jobs` at a time; whether the bar is met."""
+    with tempfile.TemporaryDirectory(prefix="cutepy-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         trees: Queue[Path] = Queue()
         for number in range(jobs):
             trees.put(_copy(Path(folder) / str(number)))
-        first = trees.get()
-        if fails(first, room.tests):
-            raise SystemExit(f"{name}: {' '.join(room.tests)} fail on the source as it is")
-        trees.put(first)
-
-        def attempt(number: int) -> bool:
-            change = chosen[number]
-            if change.key in EQUAL:
-                print(f"equal    {name} {number} {change}", flush=True)
-                return True
-            tree = trees.get()
-            try:
-                seen = noticed(change, room.tests, tree)
-            finally:
-                trees.put(tree)
-            print(f"{'noticed ' if seen else 'MISSED  '} {name} {number} {change}", flush=True)
-            return seen
-
-        with ThreadPoolExecutor(jobs) as pool:
-            seen = list(pool.map(attempt, only or range(len(chosen))))
-    print(f"{name}: {sum(seen)} of {len(seen)} noticed or equal, {sum(seen) / len(seen):.1%}")
-    return sum(seen) >= BAR * len(seen)
+        unchanged = _copy(Path(folder) / "unchanged")
+        rooms = sorted({name for _, name, _ in chosen})
+        faults = pool.map(lambda name: failure(unchanged, ROOMS[name].tests), rooms)
+        fates = list(pool.map(lambda item: fate(*item, trees), chosen))
+        for name, fault in zip(rooms, faults, strict=True):
+            if fault:
+                raise SystemExit(f"{name}: tests fail on the source as it is: {fault}")
+    counts = Counter(fates)
+    tried = len(fates) - counts["equal"]
+    print(f"{tried} changes, {counts['noticed']} noticed, {counts['missed']} missed; {counts['equal']} change nothing")
+    return counts["noticed"] >= BAR * tried
 
 
 if __name__ == "__main__":
@@ -317,13 +323,14 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT, help="changes a room")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers in the list of a room")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--last", type=int, default=None)
+    parser.add_argument("--step", type=int, default=1, help="every so many of the list, for a sample")
     parser.add_argument("--list", action="store_true", help="print the changes and try none")
     options = parser.parse_args()
-    names = options.rooms or list(ROOMS)
+    whole = [(name, one) for name in options.rooms or ROOMS for one in drawn(ROOMS[name], options.seed, options.count)]
+    numbered = [(at, *one) for at, one in enumerate(whole)][options.first : options.last : options.step]
     if options.list:
-        for room_name in names:
-            for at, one in enumerate(drawn(ROOMS[room_name], options.seed, options.count)):
-                print(room_name, at, one)
+        print(*(f"{at} {name} {one}" for at, name, one in numbered), sep="\n")
         sys.exit()
-    sys.exit(0 if min([examine(n, options.seed, options.count, options.jobs, options.only) for n in names]) else 1)
+    sys.exit(0 if examine(numbered, options.jobs) else 1)
