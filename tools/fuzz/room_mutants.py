@@ -288,7 +288,7 @@ def noticed(change: Change, tests: tuple[str, ...], tree: Path) -> bool:
 
 
 def fate(number: int, name: str, change: Change, trees: "Queue[Path]") -> str:
-    """"equal", "noticed" or "missed"; printed with the change."""
+    """ "equal", "noticed" or "missed"; printed with the change."""
     tree = trees.get()
     try:
         told = "equal" if change.key in EQUAL else "noticed" if noticed(change, ROOMS[name].tests, tree) else "missed"

@@ -92,10 +92,14 @@ def bodies(draw: st.DrawFn, depth: int = 2, loop: bool = False, final: bool = Fa
         kinds += [] if final else ["return", *(["break", "continue"] if loop else [])]
         kind = draw(st.sampled_from(kinds))
         number = draw(st.integers(0, 99))
-        inner = [f"    {line}" for line in draw(bodies(depth - 1, loop or kind in ("for", "while"), final))] if (
-            kind in ("if", "for", "while", "try", "with")
-        ) else []
-        other = [f"    {line}" for line in draw(bodies(depth - 1, loop, final))] if inner and draw(st.booleans()) else []
+        inner = (
+            [f"    {line}" for line in draw(bodies(depth - 1, loop or kind in ("for", "while"), final))]
+            if (kind in ("if", "for", "while", "try", "with"))
+            else []
+        )
+        other = (
+            [f"    {line}" for line in draw(bodies(depth - 1, loop, final))] if inner and draw(st.booleans()) else []
+        )
         orelse = ["else:", *other] if other else []
         match kind:
             case "do":
