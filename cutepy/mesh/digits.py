@@ -10,9 +10,10 @@ Each index then has one device along the axes that cut the dimension. So sums ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from fractions import Fraction
+from itertools import pairwise, product
 from math import gcd, lcm, prod
 
 from ..errors import LayoutError
@@ -105,8 +106,8 @@ class Digits:
         body, tail = [d for d in moved if d[0] > 1], sorted((d for d in moved if d[0] == 1), key=lambda d: d[1])
         return Digits(self.extent, (*body, *tail))
 
-    def reordered(self, mesh: tuple[int, ...]) -> Iterator[tuple[int, int, Digits, int]]:
-        """Two digits of axes side by side change places: (inner axis, outer axis, the digits then, indices that stay).
+    def reordered(self, mesh: tuple[int, ...]) -> Iterator[tuple[int, int, Digits]]:
+        """Two digits of axes side by side change places: (inner axis, outer axis, the digits then).
 
         Device (u, v) had block u + n * v of the indices and has block v + m * u: each block goes to one other device.
         """
@@ -123,11 +124,7 @@ class Digits:
             inner = min(m, blocks)
             rest = [*body[k + 2 :], *(digit for digit in tail if digit[1] != b)]
             digits = [*body[:k], (inner, b), (-(-blocks // inner), a), *rest]
-            # u + n * v is v + m * u where u * (m - 1) is v * (n - 1).
-            common = gcd(n - 1, m - 1)
-            still = [t * (n - 1) // common + n * (t * (m - 1) // common) for t in range(common + 1)]
-            kept = sum(_with_digit(self.extent, stride, n * m, block) for block in still)
-            yield a, b, Digits(self.extent, _normal(self.extent, digits)), kept
+            yield a, b, Digits(self.extent, _normal(self.extent, digits))
 
     def cut(self, axis: int, devices: int, strides: set[int]) -> Iterator[Digits]:
         """The axis takes a part of a local digit: the outermost, or the one at one of these strides.
@@ -166,53 +163,118 @@ def _normal(extent: int, digits: list[tuple[int, int]]) -> tuple[tuple[int, int]
     return (*body, *sorted(((n, axis) for n, axis in digits if n == 1 and axis != LOCAL), key=lambda d: d[1]))
 
 
-def equal_digits(extent: int, a: Mode, b: Mode) -> int | None:
-    """How many indices below `extent` have equal digits at two positions (extent, stride); None if that is not decided.
+#: Where a digit stands: (dimension, extent, stride).
+At = tuple[int, int, int]
 
-    >>> equal_digits(16, (4, 1), (4, 4)), equal_digits(16, (4, 1), (4, 2)), equal_digits(9, (2, 1), (2, 4))
-    (4, 4, 5)
+
+def matching(extents: Sequence[int], equal: Sequence[tuple[At, At]]) -> int | None:
+    """How many elements of an array have, for each of the pairs, equal digits at both; None if that is not decided.
+
+    >>> matching([16], [((0, 4, 1), (0, 4, 4))]), matching([9], [((0, 2, 1), (0, 2, 4))]), matching([4, 6], [])
+    (4, 5, 24)
     """
-    (small, low), (large, high) = sorted((a, b), key=lambda mode: mode[1])
-    if low * small <= high and high % (low * small) == 0:
-        # Two digits apart: for each value of the outer one, the indices of a block that have it inside too.
-        whole, rest = divmod(extent, high * large)
-        total = 0
-        for value in range(min(small, large)):
-            total += whole * _with_digit(high, low, small, value)
-            total += _with_digit(max(0, min(high, rest - value * high)), low, small, value)
-        return total
-    unit = gcd(low, high)
-    period = lcm(low * small, high * large)
-    if min(period, extent) // unit > MOST_COMPARED:
-        return None
-
-    def below(bound: int) -> int:
-        """How many indices below a bound, in blocks of `unit`."""
-        return sum(min(unit, bound - x) for x in range(0, bound, unit) if x // low % small == x // high % large)
-
-    whole, rest = divmod(extent, period)
-    return whole * (below(period) if whole else 0) + below(rest)
+    # A digit whose stride is the extent or more is 0: it is that of a dimension with one index.
+    sizes = [*extents, 1]
+    pairs = [
+        [at if at[2] < sizes[at[0]] else (len(extents), at[1], 1) for at in (*pair,)] for pair in equal
+    ]
+    involved = sorted({at[0] for pair in pairs for at in pair} - {len(extents)})
+    others = prod(n for j, n in enumerate(extents) if j not in involved)
+    bounds = _refined(pairs, len(sizes))
+    count = _listed(sizes, pairs) if bounds is None else _boxed(sizes, pairs, bounds)
+    return None if count is None else others * count
 
 
-def paired_digits(a: Digits, b: Digits, first: int, second: int) -> int:
-    """How many pairs of an index of `a` and one of `b` have equal digits, of the axis `first` and of `second`."""
-    (n, s), (m, t) = a.position(first), b.position(second)
-    # A digit's count is one number up to some value, another at it, a third beyond: three runs each, at most five.
-    bounds = {0, min(n, m)}
-    for extent, stride, count in ((a.extent, s, n), (b.extent, t, m)):
-        edge = extent % (stride * count) // stride
-        bounds |= {value for value in (edge, edge + 1) if value < min(n, m)}
-    marks = sorted(bounds)
-    return sum(
-        (after - value) * _with_digit(a.extent, s, n, value) * _with_digit(b.extent, t, m, value)
-        for value, after in pairwise(marks)
-    )
+def _refined(pairs: Sequence[Sequence[At]], dims: int) -> list[list[int]] | None:
+    """For each dimension the strides at which its index is cut so that equal digits are equal digit by digit; None
+    where some stride does not divide the next."""
+    bounds = [{1} for _ in range(dims)]
+    for dim, n, s in (at for pair in pairs for at in pair):
+        bounds[dim] |= {s, s * n}
+    while True:
+        before = [len(b) for b in bounds]
+        for pair in pairs:
+            cuts = set()
+            for dim, n, s in pair:
+                cuts |= {Fraction(b, s) for b in bounds[dim] if s <= b <= s * n}
+            if any(cut.denominator > 1 for cut in cuts):
+                return None
+            for dim, _, s in pair:
+                bounds[dim] |= {s * int(cut) for cut in cuts}
+        if before == [len(b) for b in bounds]:
+            break
+    chains = [sorted(b) for b in bounds]
+    return None if any(high % low for chain in chains for low, high in pairwise(chain)) else chains
 
 
-def _with_digit(extent: int, stride: int, count: int, value: int) -> int:
-    """How many indices below `extent` have the digit `value` at a stride, of `count` values."""
-    whole, rest = divmod(extent, stride * count)
-    return whole * stride + max(0, min(stride, rest - value * stride))
+def _boxed(sizes: Sequence[int], pairs: Sequence[Sequence[At]], bounds: Sequence[Sequence[int]]) -> int:
+    """The count where digits are equal digit by digit: the indices below a size are boxes of digits."""
+    group: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def root(node: tuple[int, int]) -> tuple[int, int]:
+        while group.get(node, node) != node:
+            node = group[node]
+        return node
+
+    for first, second in pairs:
+        inner = [[k for k, b in enumerate(bounds[dim]) if s <= b < s * n] for dim, n, s in (first, second)]
+        for a, b in zip(*inner, strict=True):
+            group[root((first[0], a))] = root((second[0], b))
+    dims = sorted({at[0] for pair in pairs for at in pair})
+    total = 0
+    for boxes in product(*(_boxes(sizes[dim], bounds[dim]) for dim in dims)):
+        ranges: dict[tuple[int, int], tuple[int, int]] = {}
+        for dim, box in zip(dims, boxes, strict=True):
+            for k, (low, high) in enumerate(box):
+                node = root((dim, k))
+                least, most = ranges.get(node, (low, high))
+                ranges[node] = max(low, least), min(high, most)
+        total += prod(max(0, high - low) for low, high in ranges.values())
+    return total
+
+
+def _boxes(size: int, bounds: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+    """The indices below `size` as ranges of digits: those whose digit k is the first, from the outermost on, below that
+    of `size`."""
+    extents = [high // low for low, high in pairwise(bounds)]
+    digits = [size // low % n for low, n in zip(bounds, extents, strict=False)] + [size // bounds[-1]]
+    for k, digit in enumerate(digits):
+        if digit:
+            yield [*((0, n) for n in extents[:k]), (0, digit), *((d, d + 1) for d in digits[k + 1 :])]
+
+
+def _listed(sizes: Sequence[int], pairs: Sequence[Sequence[At]]) -> int | None:
+    """The count by listing the values of each dimension's digits; None where they are more than MOST_COMPARED."""
+    dims = sorted({at[0] for pair in pairs for at in pair})
+    found = {(None,) * len(pairs): 1}
+    for dim in dims:
+        ends = [(k, n, s) for k, pair in enumerate(pairs) for at, n, s in pair if at == dim]
+        unit, period = gcd(*(s for _, _, s in ends)), lcm(*(n * s for _, n, s in ends))
+        if len(dims) > 1 or period > sizes[dim]:
+            period = sizes[dim]
+        if period // unit > MOST_COMPARED:
+            return None
+        table: dict[tuple[int | None, ...], int] = {}
+        whole, rest = divmod(sizes[dim], period)
+        for x in range(0, period, unit):
+            values: dict[int, set[int]] = {}
+            for k, n, s in ends:
+                values.setdefault(k, set()).add(x // s % n)
+            if all(len(one) == 1 for one in values.values()):
+                key = tuple(min(values[k]) if k in values else None for k in range(len(pairs)))
+                weight = whole * min(unit, period - x) + max(0, min(unit, rest - x))
+                table[key] = table.get(key, 0) + weight
+        joined: dict[tuple[int | None, ...], int] = {}
+        shared = [k for k in {k for k, _, _ in ends} if any(at[0] in dims[: dims.index(dim)] for at in pairs[k])]
+        by_shared: dict[tuple[int | None, ...], list[tuple[tuple[int | None, ...], int]]] = {}
+        for key, weight in table.items():
+            by_shared.setdefault(tuple(key[k] for k in shared), []).append((key, weight))
+        for left, count in found.items():
+            for right, weight in by_shared.get(tuple(left[k] for k in shared), ()):
+                both = tuple(b if a is None else a for a, b in zip(left, right, strict=True))
+                joined[both] = joined.get(both, 0) + count * weight
+        found = joined
+    return sum(found.values())
 
 
 def all_elements(mesh: tuple[int, ...], dims: tuple[Digits, ...]) -> int:

@@ -1,10 +1,13 @@
 """From one placement to another: the collectives that do it with the least traffic, and a proof that none costs less.
 
-A state says of each dimension which digits of its index belong to which axis of the mesh. A step moves one axis (a
-permutation two): every other axis keeps its digit. Then each group of devices along the axis holds the same elements
-before and after: those whose index has the group's digits along the other axes. So the group can do the step by
-itself, by one collective. A digit that an axis leaves stays where it is, in local memory, so between steps a device may
-hold an index here and there: that is how a network is asked first, for as little as can be.
+A state says of each dimension which digits of its index belong to which axis of the mesh. A step moves one axis or two:
+every other axis keeps its digit. Then each group of devices along the moved axes holds the same elements before and
+after: those whose index has the group's digits along the other axes. So the group can do the step by itself, by one
+collective. A digit that an axis leaves stays where it is, in local memory, so between steps a device may hold an index
+here and there: that is how a network is asked first, for as little as can be.
+
+Two axes move at once in a permutation, and in an all-to-all that brings both to their digits at the goal. A sequence of
+moves along the two may cost more: devices receive elements that they only pass on.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from itertools import combinations, pairwise
 from math import isfinite, lcm, prod
 
 from ..errors import LayoutError
-from .digits import Digits, all_elements, equal_digits, paired_digits
+from .digits import At, Digits, all_elements, matching
 from .placement import Partial, Placement, extents_text
 from .transfers import Message, reduction_messages, transfers
 
@@ -72,7 +75,7 @@ class Collective(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CollectiveStep:
-    """One collective along one axis of the mesh (a permutation: two, the slower link first) between two placements.
+    """One collective along one axis of the mesh, or two, the slower link first, between two placements.
 
     `received` counts the elements that all devices together receive in it.
     """
@@ -153,7 +156,7 @@ class RedistributionPlan:
     def received(self) -> tuple[int, ...]:
         """For each axis of the mesh how many elements all devices together receive along it.
 
-        A permutation of two axes counts along the slower one.
+        A step along two axes counts along the slower one.
         """
         along = [0] * len(self.old.mesh)
         for step in self.steps:
@@ -243,9 +246,12 @@ def _move(step: CollectiveStep) -> str:
 
     if step.collective is Collective.PERMUTATION:
         return f"axes {step.axes[0]} and {step.axes[1]} change places, each device sends all to one other"
-    now = role(step.after, step.axes[0])
-    now = {"cut": "cuts", "copied": "copies"}.get(now.split()[0], now.split()[0]) + now[len(now.split()[0]) :]
-    return f"the axis {role(step.before, step.axes[0])} and {now}"
+    told = []
+    for axis in step.axes:
+        verb, *rest = role(step.after, axis).split(" ")
+        now = " ".join([{"cut": "cuts", "copied": "copies"}.get(verb, verb), *rest])
+        told.append(f"{'the axis' if len(step.axes) == 1 else f'axis {axis}'} {role(step.before, axis)} and {now}")
+    return "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +275,7 @@ class _StateSpace:
 
     def __init__(self, mesh: tuple[int, ...], weights: Sequence[Fraction], ends: Sequence[PlanState]) -> None:
         self.mesh = mesh
+        self.goal = ends[1]
         self.scale = lcm(*(weight.denominator for weight in weights))
         self.weights = [int(weight * self.scale) for weight in weights]
         self._strides = [
@@ -300,45 +307,56 @@ class _StateSpace:
                         yield _Edge(collective, (axis,), received, received * self.weights[axis], after)
 
     def _exchanges(self, state: PlanState) -> Iterator[_Edge]:
-        """Two axes change places: what a device has goes as a whole to one other device."""
+        """Two axes move: they change places, or both take what they do at the goal."""
         parts = {axis for axis, _ in state.partial}
-        total = all_elements(self.mesh, state.dims)
-        for a, b in combinations([axis for axis, n in enumerate(self.mesh) if n > 1 and axis not in parts], 2):
-            after = state.exchanged(a, b) if self.mesh[a] == self.mesh[b] else state
-            kept = self._kept(state.dims, state.dims, a, b) if after != state else None
-            if kept is not None:
-                yield self._permutation(a, b, total - kept, after)
+        free = [axis for axis, n in enumerate(self.mesh) if n > 1 and axis not in parts]
+        for a, b in combinations(free, 2):
+            if self.mesh[a] == self.mesh[b]:
+                yield from self._exchange(Collective.PERMUTATION, state, state.exchanged(a, b), (a, b))
         for j, dim in enumerate(state.dims):
-            for a, b, digits, kept in dim.reordered(self.mesh):
+            for a, b, digits in dim.reordered(self.mesh):
                 after = PlanState((*state.dims[:j], digits, *state.dims[j + 1 :]), state.partial)
-                if after != state:
-                    yield self._permutation(a, b, total - total // dim.extent * kept, after)
+                yield from self._exchange(Collective.PERMUTATION, state, after, (a, b))
+        for a, b in combinations(free, 2):
+            rest = state.without(a).without(b)
+            # In either order: where both cut one dimension the second cuts what the first has left.
+            orders = [self._as_goal(first, y) for x, y in ((a, b), (b, a)) for first in self._as_goal(rest, x)]
+            for after in dict.fromkeys(after for made in orders for after in made):
+                yield from self._exchange(Collective.ALL_TO_ALL, state, after, (a, b))
 
-    def _permutation(self, a: int, b: int, received: int, after: PlanState) -> _Edge:
-        slower = (a, b) if self.weights[a] >= self.weights[b] else (b, a)
-        return _Edge(Collective.PERMUTATION, slower, received, received * self.weights[slower[0]], after)
+    def _as_goal(self, state: PlanState, axis: int) -> Iterator[PlanState]:
+        """An axis, which does nothing so far, does what it does at the goal."""
+        at = [(j, d.position(axis)) for j, d in enumerate(self.goal.dims) if axis in d.axes]
+        if not at:
+            yield state
+        for after in state.cut_along(axis, self.mesh[axis], self._strides[axis]) if at else ():
+            j, position = at[0]
+            if axis in after.dims[j].axes and after.dims[j].position(axis) == position:
+                yield after
 
-    def _kept(self, before: tuple[Digits, ...], after: tuple[Digits, ...], first: int, second: int) -> int | None:
-        """How many elements, over all devices, have equal digits of `first` before and of `second` after.
+    def _exchange(self, what: Collective, before: PlanState, after: PlanState, axes: tuple[int, int]) -> Iterator[_Edge]:
+        """The devices along two axes exchange what they lack; nothing if that is not counted."""
+        a, b = axes
+        kept = self._kept(before.dims, after.dims, axes) if after != before else None
+        if kept is not None:
+            received = all_elements(self.mesh, after.dims) - kept
+            slower = (a, b) if self.weights[a] >= self.weights[b] else (b, a)
+            yield _Edge(what, slower, received, received * self.weights[slower[0]], after)
 
-        With one axis, before and after a step, these are the elements that stay. With two axes of one state they are
-        those of the devices whose two coordinates are equal, which an exchange leaves as they are.
+    def _kept(self, before: tuple[Digits, ...], after: tuple[Digits, ...], moved: tuple[int, ...]) -> int | None:
+        """How many elements, over all devices, stay on their device in a step that moves these axes.
+
+        A device keeps an element whose digits, of each axis that cuts before and after, are equal at both positions.
         """
-        cuts = [
-            next((j for j, d in enumerate(dims) if axis in d.axes), None)
-            for dims, axis in ((before, first), (after, second))
-        ]
+
+        def at(dims: tuple[Digits, ...], axis: int) -> At | None:
+            found = [(j, self.mesh[axis], d.position(axis)[1]) for j, d in enumerate(dims) if axis in d.axes]
+            return found[0] if found else None
+
+        pairs = [(old, new) for axis in moved if (old := at(before, axis)) and (new := at(after, axis)) and old != new]
         free = prod(n for axis, n in enumerate(self.mesh) if not any(axis in d.axes for d in (*before, *after)))
-        extents = [d.extent for d in before]
-        i, j = cuts
-        if i is None or j is None:
-            # One of two axes copies: of the devices along it, one has each element's digit.
-            return all_elements(self.mesh, before) // self.mesh[first]
-        if i == j:
-            equal = equal_digits(extents[i], before[i].position(first), after[i].position(second))
-            return None if equal is None else free * equal * prod(extents) // extents[i]
-        pairs = paired_digits(before[i], after[j], first, second)
-        return free * pairs * prod(extents) // (extents[i] * extents[j])
+        equal = matching([d.extent for d in before], pairs)
+        return None if equal is None else free * equal
 
     def _received(self, collective: Collective, before: PlanState, after: PlanState, axis: int) -> int | None:
         """How many elements all devices receive, each exactly what it lacks; reductions as a ring does them."""
@@ -354,7 +372,7 @@ class _StateSpace:
                 # Each part of the result is reduced on its way past all devices, then goes round once more.
                 return 2 * others * total // self.mesh[axis]
             case _:
-                kept = self._kept(before.dims, after.dims, axis, axis)
+                kept = self._kept(before.dims, after.dims, (axis,))
                 return None if kept is None else total - kept
 
 
@@ -372,7 +390,8 @@ def redistribution(old: Placement, new: Placement, *, weights: Sequence[float] |
     """The collectives from one placement to another, with the least weighted traffic of all sequences of steps.
 
     `weights` is the cost of an element that is received along each axis of the mesh: a slow network's axis has a larger
-    one than the links inside a machine; all 1 by default. Of equal costs the plan has the fewest steps.
+    one than the links inside a machine; all 1 by default. Of equal costs the plan has the fewest all-to-alls along two
+    axes, then the fewest steps.
 
     Raises LayoutError for placements of two arrays or meshes, for weights that are no finite numbers from 0 on, and for
     placements that are no sequence of equal cuts.
@@ -435,22 +454,24 @@ def _search(
 ) -> tuple[dict[PlanState, int], dict[PlanState, tuple[PlanState, _Edge]]]:
     """The least cost from the start to each state that costs no more than the goal, and the last step there (Dijkstra).
 
-    Of equal costs the fewest steps are taken, then the fewest gaps in what devices hold on the way.
+    Of equal costs the fewest all-to-alls along two axes are taken, then the fewest steps, then the fewest gaps in what
+    devices hold on the way.
     """
     costs: dict[PlanState, int] = {}
     steps: dict[PlanState, tuple[PlanState, _Edge]] = {}
-    best: dict[PlanState, tuple[int, int, int]] = {start: (0, 0, 0)}
-    heap: list[tuple[int, int, int, int, PlanState]] = [(0, 0, 0, 0, start)]
+    best: dict[PlanState, tuple[int, int, int, int]] = {start: (0, 0, 0, 0)}
+    heap: list[tuple[int, int, int, int, int, PlanState]] = [(0, 0, 0, 0, 0, start)]
     count = 0
     while heap:
-        cost, length, gaps, _, state = heappop(heap)
+        cost, doubles, length, gaps, _, state = heappop(heap)
         if state in costs:
             continue
         costs[state] = cost
         if state == goal:
             break
         for edge in space.steps(state):
-            after = cost + edge.cost, length + 1, gaps + sum(d.gaps for d in edge.state.dims)
+            double = edge.collective is Collective.ALL_TO_ALL and len(edge.axes) > 1
+            after = cost + edge.cost, doubles + double, length + 1, gaps + sum(d.gaps for d in edge.state.dims)
             if edge.state not in costs and (edge.state not in best or after < best[edge.state]):
                 count += 1
                 best[edge.state] = after

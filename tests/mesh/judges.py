@@ -17,6 +17,8 @@ from cutepy.mesh import Collective, Partial, Placement, redistribution
 Masks = tuple[tuple[tuple[int, ...], ...], frozenset[int]]
 #: More states than this are not searched through: the case is not judged.
 MOST_STATES = 6000
+#: The same for steps.
+MOST_STEPS = 200_000
 
 
 def random_pair(
@@ -98,8 +100,8 @@ def cheaper(old: Placement, new: Placement, weights: tuple[int, ...], cost: int)
     """The least cost below `cost` of any sequence of collectives between two placements, None if there is none.
 
     Found without the planner, from sets alone, among more steps than it knows: along an axis a group of devices puts
-    together what it has, or divides it anew by even chunks of pieces of any number, or reduces; or the coordinates
-    along two axes are exchanged, or read in the other order.
+    together what it has, or divides it anew by even chunks of pieces of any number, or reduces; a group along two axes
+    divides anew what it has together; or the coordinates along two axes are exchanged, or read in the other order.
     Raises RuntimeError where there are too many states.
     """
     mesh = old.mesh
@@ -170,6 +172,17 @@ def cheaper(old: Placement, new: Placement, weights: tuple[int, ...], cost: int)
                 for after in {union, *options} - {held}:
                     moved = sum(lacking(a, b) for a, b in zip(held, after, strict=True))
                     yield weights[axis] * moved, (after, partial)
+        for a, b in permutations([axis for axis in range(len(mesh)) if axis not in partial and mesh[axis] > 1], 2):
+            union = together(held, a)
+            union = union and together(union, b)
+            if union is None:
+                continue
+            twice = {union}
+            for once in {union, *divisions(union, a)}:
+                twice |= {once, *divisions(once, b)}
+            for after in twice - {held}:
+                moved = sum(lacking(x, y) for x, y in zip(held, after, strict=True))
+                yield max(weights[a], weights[b]) * moved, (after, partial)
         for a, b in permutations([axis for axis in range(len(mesh)) if axis not in partial], 2):
             for senders in exchanges(a, b):
                 after = tuple(held[k] for k in senders)
@@ -190,7 +203,9 @@ def cheaper(old: Placement, new: Placement, weights: tuple[int, ...], cost: int)
         return found
 
     start, goal = masks_of(old), masks_of(new)
-    best, done, heap, count = {start: 0}, set(), [(0, 0, start)], 0
+    if not old.partial and cost <= min(weights) * sum(map(lacking, start[0], goal[0])):
+        return None  # each device has to receive what it lacks, whatever the steps are
+    best, done, heap, count, looked = {start: 0}, set(), [(0, 0, start)], 0, 0
     while heap:
         paid, _, state = heappop(heap)
         if state in done:
@@ -201,6 +216,9 @@ def cheaper(old: Placement, new: Placement, weights: tuple[int, ...], cost: int)
         if len(done) > MOST_STATES:
             raise RuntimeError("too many states")
         for more, after in steps(state):
+            looked += 1
+            if looked > MOST_STEPS:
+                raise RuntimeError("too many steps")
             if paid + more < min(cost, best.get(after, cost)):
                 count += 1
                 best[after] = paid + more

@@ -17,6 +17,7 @@ from placements import all_devices
 
 from cutepy import LayoutError
 from cutepy.mesh import Collective, Partial, Placement, PlanCertificate, redistribution, transfers
+from cutepy.mesh.digits import matching
 
 
 def test_every_element_arrives_and_is_counted() -> None:
@@ -72,6 +73,40 @@ def test_collectives_by_name() -> None:
     assert names([[], []], [[], []], partial=[(0, Partial.SUM)]) == [Collective.ALL_REDUCE]
     assert names([[0], [1]], [[1], [0]], mesh=(2, 2)) == [Collective.PERMUTATION]
     assert names([[0], []], [[0], []]) == []
+
+
+def test_matching_digits_are_counted() -> None:
+    """Against a listing of all elements, with digits that overlap, that end early, and that lie beyond the extent."""
+    draw = random.Random(7)
+    for _ in range(3000):
+        extents = [draw.choice([1, 2, 3, 4, 5, 6, 8, 9, 12, 16]) for _ in range(draw.randint(1, 3))]
+        equal = [
+            tuple((draw.randrange(len(extents)), n, draw.choice([1, 1, 2, 3, 4, 6, 8])) for _ in range(2))
+            for n in (draw.choice([2, 3, 4, 6, 8]) for _ in range(draw.randint(0, 2)))
+        ]
+        listed = sum(
+            all(x[i] // s % n == x[j] // t % m for (i, n, s), (j, m, t) in equal) for x in product(*map(range, extents))
+        )
+        assert matching(extents, equal) == listed, (extents, equal)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mesh", "old", "new", "received"),
+    [
+        ((4,), (3, 2), [[1]], [[0]], 4),  # 3 and 2 have no common refinement: one axis after the other receives 12
+        ((8,), (4, 2), [[0]], [[1]], 24),
+        ((6,), (4, 2), [[1]], [[0]], 6),
+        ((4, 6), (2, 4), [[], [0]], [[0], [1]], 12),
+    ],
+)
+def test_two_axes_move_at_once(shape, mesh, old, new, received) -> None:
+    """Then devices receive what they lack and nothing that they pass on, so no plan of any kind receives less."""
+    old, new = (Placement.split(shape, mesh, axes) for axes in (old, new))
+    lacking = sum(prod(map(len, indices)) for _, _, indices in transfers(old, new))
+    plan = redistribution(old, new)
+    assert sum(plan.received) == lacking == received, plan
+    assert plan.steps[-1].collective is Collective.ALL_TO_ALL and len(plan.steps[-1].axes) == 2
+    assert "; axis" in plan.explain()
 
 
 def test_the_slow_link_is_spared() -> None:
@@ -132,7 +167,7 @@ def test_bytes_of_each_link() -> None:
         for level in range(len(old.mesh)):
             out, into = (sum(link[k] for unit, link in links.items() if len(unit) == level + 1) for k in (0, 1))
             assert out == into
-            if all(step.collective is not Collective.PERMUTATION for step in plan.steps):
+            if all(len(step.axes) == 1 for step in plan.steps):
                 assert into == 2 * plan.received[level]
         assert sum(into for _, into in links.values()) == sum(plan.bytes(2))
 
