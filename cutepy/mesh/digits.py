@@ -175,9 +175,7 @@ def matching(extents: Sequence[int], equal: Sequence[tuple[At, At]]) -> int | No
     """
     # A digit whose stride is the extent or more is 0: it is that of a dimension with one index.
     sizes = [*extents, 1]
-    pairs = [
-        [at if at[2] < sizes[at[0]] else (len(extents), at[1], 1) for at in (*pair,)] for pair in equal
-    ]
+    pairs = [[at if at[2] < sizes[at[0]] else (len(extents), at[1], 1) for at in (*pair,)] for pair in equal]
     involved = sorted({at[0] for pair in pairs for at in pair} - {len(extents)})
     others = prod(n for j, n in enumerate(extents) if j not in involved)
     bounds = _refined(pairs, len(sizes))

@@ -334,7 +334,9 @@ class _StateSpace:
             if axis in after.dims[j].axes and after.dims[j].position(axis) == position:
                 yield after
 
-    def _exchange(self, what: Collective, before: PlanState, after: PlanState, axes: tuple[int, int]) -> Iterator[_Edge]:
+    def _exchange(
+        self, what: Collective, before: PlanState, after: PlanState, axes: tuple[int, int]
+    ) -> Iterator[_Edge]:
         """The devices along two axes exchange what they lack; nothing if that is not counted."""
         a, b = axes
         kept = self._kept(before.dims, after.dims, axes) if after != before else None
