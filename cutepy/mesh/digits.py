@@ -244,7 +244,7 @@ def _boxes(size: int, bounds: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
 def _listed(sizes: Sequence[int], pairs: Sequence[Sequence[At]]) -> int | None:
     """The count by listing the values of each dimension's digits; None where they are more than MOST_COMPARED."""
     dims = sorted({at[0] for pair in pairs for at in pair})
-    found = {(None,) * len(pairs): 1}
+    found: dict[tuple[int | None, ...], int] = {(None,) * len(pairs): 1}
     for dim in dims:
         ends = [(k, n, s) for k, pair in enumerate(pairs) for at, n, s in pair if at == dim]
         unit, period = gcd(*(s for _, _, s in ends)), lcm(*(n * s for _, n, s in ends))
