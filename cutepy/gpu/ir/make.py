@@ -90,9 +90,13 @@ def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> P
     return node
 
 
-def weak_param(name: str, dtype: DType) -> Expr:
-    """The launch parameter `name`, whose type is the one it meets, and `dtype` where it meets none."""
-    return Weak(param(name, dtype), lambda other: param(name, other))
+def weak_param(name: str, dtype: DType, *, most: int = U32_LIMIT - 1) -> Expr:
+    """The launch parameter `name`, whose type is the one it meets, and `dtype` where it meets none; `most` as a u32."""
+
+    def again(other: DType) -> Expr:
+        return param(name, other, hi=most) if other is u32 else param(name, other)
+
+    return Weak(again(dtype), again)
 
 
 def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:

@@ -258,11 +258,12 @@ UNKNOWN_LENGTH = 1 << 30
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeFacts:
     """What is known of sizes that are parameters: sums that are 0 or less; how many workgroups there are along each
-    axis, None where the grid says it; and which parameters are products of which."""
+    axis, None where the grid says it; which parameters are products of which; and how a number of times each reads."""
 
     facts: tuple[Affine[Expr, int], ...]
     groups: tuple[Affine[Expr, int] | None, Affine[Expr, int] | None, Affine[Expr, int] | None]
-    products: Mapping[Expr, tuple[Expr, ...]]
+    products: Mapping[Expr, tuple[int, Expr, Expr]]
+    words: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -31,6 +31,7 @@ from ..ir.weak import SCALARS
 from ..runtime.device_tensor import DeviceEngine
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
+from .sizes import LARGEST
 from .unknown_sizes import ArgumentSizes
 
 Array = npt.NDArray[Any]  # of any element type
@@ -443,10 +444,16 @@ def _bits(array: Array) -> Array:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A program, and which of a call's numbers each of its parameters is, divided by what; number -1 is the divisor
-    itself, a parameter that is the same in all calls of the key."""
+    itself, a parameter that is the same in all calls of the key. The numbers of a call that are `sized` are to be no
+    larger than a size, as the proof has it."""
 
     program: Program
     numbers: tuple[tuple[int, int], ...]
+    sized: tuple[int, ...] = ()
+
+    def takes(self, numbers: Sequence[float]) -> bool:
+        """Whether the proof covers these numbers of a call."""
+        return all(0 <= numbers[i] <= LARGEST for i in self.sized)
 
 
 @dataclass(slots=True)
@@ -473,7 +480,9 @@ def ready(program: Program, call: BoundArguments, fixed: Mapping[str, int] | Non
     for number, a in enumerate(call.arguments):
         places |= {name: (number, by) for name, by in ({a.name: 1} if a.tensor is None else a.offset_names).items()}
     places |= {name: (-1, number) for name, number in (fixed or {}).items()}
-    return Ready(program, tuple([places[p.name] for p in program.params]))
+    whole = {p.name for p in program.params if p.type == "u32"} if fixed is not None else set()
+    sized = tuple([i for i, a in enumerate(call.arguments) if a.tensor is None and a.name in whole])
+    return Ready(program, tuple([places[p.name] for p in program.params]), sized)
 
 
 def quick_call(args: tuple[object, ...]) -> Quick | None:

@@ -52,6 +52,7 @@ from ..ir import (
     without,
 )
 from ..ir.expr import Arena
+from ..ir.operators import U32_LIMIT
 from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower
@@ -90,11 +91,12 @@ from .call import (
     views_of,
 )
 from .captures import Captures
+from .counter_sizes import refuted
 from .engine import BufferEngine
 from .hook_functions import target
 from .memory import allocate
 from .rewrite_source import text_of
-from .sizes import KernelSize, Sizes, divisors_of
+from .sizes import LARGEST, KernelSize, Sizes, contradiction, divisors_of
 from .source import check_limits, naming, unbound
 from .state import _TRACE, MOST_GROUPS, Trace
 from .unhashable import unhashable
@@ -137,7 +139,8 @@ class Traced:
     these, where `kernel` is not proven to keep inside its shapes.
 
     A form for unknown sizes has a `plan`, whose conditions are those of its proof as well once it is `judged`, and the
-    formulas of its parameters; `refused` says why it is not launched."""
+    formulas of its parameters; `refused` says why it is not launched. `numbers` tells that its conditions ask for
+    numbers of a call beside its sizes, which another call of the same layouts may break."""
 
     kernel: Kernel
     told: Kernel
@@ -152,6 +155,7 @@ class Traced:
     plan: LaunchPlan | None = None
     formulas: Mapping[str, Formula] = field(default_factory=dict)
     refused: str = ""
+    numbers: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
     def printed(self) -> "Traced":
@@ -167,25 +171,24 @@ class Traced:
         """The same form for unknown sizes, with what its proof asks of them."""
         if self.proven is None and self.plan is not None:
             found = conditions_for_all_sizes(self.kernel)
-            numbers = [p for form in found or () for p in form.terms if self._number(p)]
-            self.proven = found is not None and not numbers
-            if numbers:
-                self.refused = f"its proof asks for a number of each call, {numbers[0]!r}, beside its sizes"
-            elif found is None:
+            self.numbers = any(self._number(p) for form in found or () for p in form.terms)
+            self.proven = found is not None
+            if found is None:
                 self.refused = "it is not proven to stay inside its tensors for all sizes"
             else:
-                more = tuple([(self._not_above_0(form), condition_text(form), False) for form in found])
+                sizes = self.kernel.sizes
+                more = tuple([(self._not_above_0(form), condition_text(form, sizes), False) for form in found])
                 self.plan = replace(self.plan, conditions=(*self.plan.conditions, *more))
             self.programs = {key: replace(program, plan=self.plan) for key, program in self.programs.items()}
         return self
 
     def _number(self, atom: Expr) -> bool:
-        """Whether an atom of a condition is no size."""
-        return not isinstance(atom, Param) or atom.name not in self.formulas
+        """Whether an atom of a condition is a number of the call, no size."""
+        return isinstance(atom, Param) and atom.name not in self.formulas
 
     def _not_above_0(self, form: Affine[Expr, int]) -> Formula:
         """A sum of parameters, times -1, as a formula."""
-        parts = [("*", -c, self.formulas[p.name]) for p, c in form.terms.items() if isinstance(p, Param)]
+        parts = [("*", -c, self.formulas.get(p.name, p.name)) for p, c in form.terms.items() if isinstance(p, Param)]
         return ("+", -form.constant, *parts)
 
     def checked(self, checks: object) -> bool:
@@ -322,7 +325,7 @@ class KernelFunction(NotebookRepr):
                 dialect = quick.device.dialect
                 key = quick.key, self.captures.captured(), self.captures.static(static), checks, dialect
                 known = self._quick.get(key) or self._quick.get((key, quick.offsets))
-                if known is not None:
+                if known is not None and known.takes(quick.numbers):
                     quick.launch(known)
                     return
             call = self._bind(args, static)
@@ -345,7 +348,7 @@ class KernelFunction(NotebookRepr):
                 program, params = replace(program, grid=sized.grid), {**params, **sized.params}
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, params, device)
-        if quick is not None:
+        if quick is not None and not (sized is not None and traced.numbers):
             if len(self._quick) >= KEPT:
                 self._quick.clear()
             pinned = call.has_origins and call.key in self._pinned
@@ -438,7 +441,11 @@ class KernelFunction(NotebookRepr):
         return self._verified(self._bind(args, static), limits, prover)
 
     def _verified(self, call: BoundArguments, limits: Limits | None = None, prover: str | None = None) -> Verification:
-        return self._verified_of(self._chosen(call), call, limits, prover)
+        sized = self._sized(call) if self._specs else None
+        if sized is None:
+            return self._verified_of(self._form(call), call, limits, prover)
+        found = self._verified_of(sized.traced, call, limits, prover)
+        return refuted(sized, found, self.given)
 
     def _verified_known(self, call: BoundArguments) -> Verification:
         return self._verified_of(self._form(call), call, None)
@@ -572,7 +579,12 @@ class KernelFunction(NotebookRepr):
             self._unsized[call.key] = traced.refused
             return traced.refused
         assert traced.plan is not None and call.values is not None
-        if (broken := traced.plan.broken(call.values)) is not None:
+        whole = {p.name for p in traced.kernel.params if p.dtype is u32 and p.name not in traced.formulas}
+        for name in sorted(whole & call.params.keys()):
+            if not 0 <= call.params[name] <= LARGEST:
+                return f"{name} is {call.params[name]}, not from 0 to {LARGEST}"
+        numbers = {name: int(n) for name, n in call.params.items()} if traced.numbers else {}
+        if (broken := traced.plan.broken({**call.values, **numbers})) is not None:
             text, stated = broken
             if stated:
                 values = ", ".join(f"{name} = {n}" for name, n in sorted(sizes_in(call).items()))
@@ -616,6 +628,10 @@ class KernelFunction(NotebookRepr):
         for name in divisors_of(self.given):
             if name not in named:
                 raise KernelError(f"{self.function.__name__}: given={self.given}: no annotation has a size {name}")
+        names = [n for n in named if isinstance(n, str) and n != "?"]
+        if self.given and (broken := contradiction(names, self.given)):
+            facts = " and ".join(map(repr, broken))
+            raise KernelError(f"{self.function.__name__}: given={list(self.given)}: no sizes satisfy {facts}")
 
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> BoundArguments:
         with self._naming():
@@ -723,7 +739,7 @@ class KernelFunction(NotebookRepr):
             plan = None
             if trace.sizes is not None:
                 groups, facts = _groups_of(trace), trace.sizes.facts()
-                told = replace(told, sizes=SizeFacts(facts, groups, trace.sizes.products()))
+                told = replace(told, sizes=SizeFacts(facts, groups, trace.sizes.products(), trace.sizes.words()))
                 plan = _plan_of(trace, told)
             kernel = told
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
@@ -811,7 +827,13 @@ def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> li
             values.append(tensor)
             continue
         if argument.tensor is None:
-            values.append((weak_param if argument.weak else param)(argument.name, argument.dtype))
+            # What is proven for all sizes takes whole numbers as sizes are: each launch looks at them.
+            most = LARGEST if any(a.sizes is not None for a in call.arguments) else U32_LIMIT - 1
+            if argument.weak:
+                values.append(weak_param(argument.name, argument.dtype, most=most))
+            else:
+                high = {"hi": most} if argument.dtype is u32 else {}
+                values.append(param(argument.name, argument.dtype, **high))
             continue
         buffer = arrays.get(argument.slot)
         if buffer is None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import lcm, prod
+from itertools import combinations
+from math import gcd, lcm, prod
 from typing import Any, NoReturn
 
 from ...errors import KernelError
@@ -100,6 +101,7 @@ class Sizes(Context):
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__()
         self.names: dict[int, str] = {}
+        self.units: dict[int, tuple[int, str]] = {}
         self.highs: dict[int, int] = {}
         self.sources: dict[int, Formula] = {}
         self.letters: dict[str, Poly] = {}
@@ -115,6 +117,7 @@ class Sizes(Context):
         """A number of the launch that `divisor` divides: the parameter is the quotient."""
         number = self.number(-(-low // divisor))
         self.names[number] = self._unique(name if divisor == 1 else f"{name}_{divisor}")
+        self.units[number] = divisor, name
         self.highs[number] = high // divisor
         self.sources[number] = source if divisor == 1 else ("//", source, divisor)
         return Poly.unknown(number) * divisor
@@ -308,16 +311,22 @@ class Sizes(Context):
                     found.append(Affine({self.param(number): 1, node: -1}, 0))
         return tuple(found)
 
-    def products(self) -> dict[ir.Expr, tuple[ir.Expr, ...]]:
-        """The parameters that are products of two others, with these."""
-        found: dict[ir.Expr, tuple[ir.Expr, ...]] = {}
+    def products(self) -> dict[ir.Expr, tuple[int, ir.Expr, ir.Expr]]:
+        """The parameters that are products of a number and two others, with these."""
+        found: dict[ir.Expr, tuple[int, ir.Expr, ir.Expr]] = {}
         for name, poly in self.derived.values():
             [(monomial, c), *more] = poly.items()
             factors = [number for number, e in monomial for _ in range(e)]
-            if c == 1 and not more and len(factors) == 2:
+            if c >= 1 and not more and len(factors) == 2:
                 node = ir.param(name, u32, **self._derived_range(poly))
-                found[node] = tuple([self.param(number) for number in factors])
+                found[node] = c, self.param(factors[0]), self.param(factors[1])
         return found
+
+    def words(self) -> dict[str, tuple[int, str]]:
+        """How each parameter reads, that number of times."""
+        known = {self.names[number]: (1, self._word(number)) for number in self.names}
+        known |= {self.names[number]: unit for number, unit in self.units.items()}
+        return known | {name: (1, self.text(poly)) for name, poly in self.derived.values()}
 
     def _derived_range(self, poly: Poly) -> dict[str, int]:
         return {"lo": min(max(0, self.interval(poly)[0]), LARGEST), "hi": LARGEST}
@@ -341,7 +350,14 @@ class Sizes(Context):
         """How a polynomial reads."""
         parts: list[str] = []
         for monomial, c in sorted(poly.items(), key=lambda entry: (entry[1] < 0, entry[0] == ONE)):
-            words = [self._word(number) for number, e in monomial for _ in range(e)]
+            numbers = [number for number, e in monomial for _ in range(e)]
+            by = prod(self.units[number][0] for number in numbers if number in self.units)
+            # 4 * (n / 4) reads n
+            words = [
+                self.units[number][1] if c % by == 0 and number in self.units else self._word(number)
+                for number in numbers
+            ]
+            c = c // by if c % by == 0 else c
             factor = [str(abs(c))] if abs(c) != 1 or not words else []
             sign = ("- " if c < 0 else "+ ") if parts else "-" if c < 0 else ""
             parts.append(sign + "*".join([*factor, *words]))
@@ -368,7 +384,7 @@ class Sizes(Context):
             below = isinstance(op, ast.Lt | ast.LtE)
             poly = right - left if below else left - right
             for each in [poly, -poly] if isinstance(op, ast.Eq) else [poly - isinstance(op, ast.Lt | ast.Gt)]:
-                self.at_least.append(each)
+                self.at_least.append(_whole(each))
                 self.require(each, fact, stated=True)
 
     def _read(self, fact: str, tree: ast.expr) -> Poly:
@@ -381,6 +397,42 @@ class Sizes(Context):
                 one, two = self._read(fact, left), self._read(fact, right)
                 return one * two if isinstance(op, ast.Mult) else one.plus(two, 1 if isinstance(op, ast.Add) else -1)
         raise KernelError(f"the fact {fact!r}: {ast.unparse(tree)} is no size of the arguments, nor made of them")
+
+
+def _whole(poly: Poly) -> Poly:
+    """A polynomial that is 0 or more exactly where `poly` is: 6 - 4*q is 2 or more, or negative, so 1 - q."""
+    common = gcd(*[c for monomial, c in poly.items() if monomial != ONE])
+    if common < 2:
+        return poly
+    return Poly({m: c // common for m, c in poly.items() if c // common})
+
+
+def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ...]:
+    """The fewest of these facts that no sizes satisfy together, of those that are found; () where they may hold.
+
+    >>> contradiction(["n", "m"], ("n <= m", "4 divides n", "n < 4"))
+    ('4 divides n', 'n < 4')
+
+    Raises KernelError for a fact that is none.
+    """
+
+    def holds(some: tuple[str, ...]) -> bool:
+        sizes, divisors = Sizes(), divisors_of(some)
+        for name in names:
+            sizes.letter(name, name, divisor=divisors.get(name, 1))
+        for fact in some:
+            sizes.state(fact)
+        sizes.at_least += [Poly.of(most) - Poly.unknown(number) for number, most in sizes.highs.items()]
+        for poly in sizes.at_least:  # x - c >= 0 is a least value, which holds in products as well
+            match sorted(poly.items()):
+                case [((), c), (((number, 1),), 1)]:
+                    sizes.lows[number] = max(sizes.lows[number], -c)
+        return not sizes.impossible()
+
+    if holds(facts):
+        return ()
+    fewer = (some for count in range(1, len(facts)) for some in combinations(facts, count) if count < 4)
+    return next((some for some in fewer if not holds(some)), facts)
 
 
 _DIVIDES = re.compile(r"(\d+) divides ([A-Za-z_]\w*)")

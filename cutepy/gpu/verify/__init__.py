@@ -18,10 +18,10 @@ from .barriers import decide_barriers, decide_whole
 from .bounds import decide_bounds, is_in_bounds
 from .collect import uses_matrices, uses_subgroups
 from .confine import confine
-from .for_all_sizes import decide_coordinates
+from .for_all_sizes import decide_all
 from .initialised import decide_written
 from .loops import decide_loops, decide_progress
-from .model import Access, Model
+from .model import Model
 from .races import decide_races
 from .shapes import decide_shapes
 from .shared_values import understood
@@ -115,19 +115,10 @@ def conditions_for_all_sizes(kernel: Kernel) -> tuple[Affine[Expr, int], ...] | 
         return None
     with new_arena():
         model = understood(kernel, 32)
-        found = _of_all_sizes(model)
+        found = decide_all(model)
     if any(verdict.status is not Status.PROVEN for verdict in found):
         return None
     return tuple([condition for verdict in found for condition in verdict.conditions])
-
-
-def _of_all_sizes(model: Model) -> list[Verdict]:
-    """The verdicts on the bounds of arrays of unknown sizes."""
-    arrays: dict[Buffer, list[Access]] = {}
-    for access in model.accesses:
-        if access.buffer.shape:
-            arrays.setdefault(access.buffer, []).append(access)
-    return [decide_coordinates(model, buffer, accesses) for buffer, accesses in arrays.items()]
 
 
 def _with_z3(kernel: Kernel, verdicts: list[Verdict], *, only_undecided: bool) -> list[Verdict]:
@@ -227,7 +218,7 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 def _decide(model: Model) -> list[Verdict]:
     # Order matters: races rely on barriers, bounds on races (an index may be read again), initialisation on barriers.
     barriers, races = _order(model)
-    bounds = [*decide_bounds(model, _racing(model, races)), *_of_all_sizes(model)]
+    bounds = [*decide_bounds(model, _racing(model, races)), *decide_all(model)]
     written = _if_held(barriers, decide_written(model))
     in_bounds = {verdict.array: verdict.status for verdict in bounds}
     shapes = [

@@ -76,7 +76,7 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
 
 def _size_facts(
     kernel: ir.Kernel, groups: tuple[ir.Expr, ...]
-) -> tuple[tuple[Affine[ir.Expr, int], ...], Mapping[ir.Expr, tuple[ir.Expr, ...]]]:
+) -> tuple[tuple[Affine[ir.Expr, int], ...], Mapping[ir.Expr, tuple[int, ir.Expr, ir.Expr]]]:
     """What is known of sizes, and of the ids of workgroups by them; which parameters are products."""
     if kernel.sizes is None:
         return (), {}

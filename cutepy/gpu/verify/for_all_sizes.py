@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
+from math import gcd
 
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Binary, Buffer, Call, Expr, Param
+from ..ir import Binary, Buffer, Call, Const, Expr, Param, SizeFacts, nodes
 from ..ir.ranges import Integers, domain, exact, range_of
 from .bounds import Form, GuardFacts, facts_of, near, restrict, sum_of
 from .conflicts import Owned, owned_by
@@ -61,19 +63,39 @@ def decide_coordinates(model: Model, buffer: Buffer, accesses: Sequence[Access])
             if (coordinate, extent if isinstance(extent, int) else id(extent)) in seen:
                 continue
             seen.add((coordinate, extent if isinstance(extent, int) else id(extent)))
-            told = judge(model, coordinate, extent, facts)
-            if told.reason:
+            judged = judge(model, coordinate, extent, facts)
+            if judged.reason:
                 where = f" ({access.place})" if access.place else ""
-                reasons.setdefault(f"{access.text}: {told.reason}{where}")
-            for condition in told.conditions:
+                reasons.setdefault(f"{access.text}: {judged.reason}{where}")
+            for condition in judged.conditions:
                 conditions.setdefault(_key(condition), condition)
     if reasons:
         return Verdict(Claim.IN_BOUNDS, Status.UNDECIDED, "; ".join(reasons), buffer.name)
     count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
     found = tuple(conditions.values())
-    given = f", given {' and '.join(map(condition_text, found))}" if found else ""
+    given = f", given {said(model, found)}" if found else ""
     reason = f"{count}, for all sizes{given}"
     return Verdict(Claim.IN_BOUNDS, Status.PROVEN, reason, buffer.name, conditions=found)
+
+
+def decide_all(model: Model) -> list[Verdict]:
+    """The verdicts on the bounds of arrays of unknown sizes. What is proven under conditions that no sizes satisfy is
+    not proven."""
+    arrays: dict[Buffer, list[Access]] = {}
+    for access in model.accesses:
+        if access.buffer.shape:
+            arrays.setdefault(access.buffer, []).append(access)
+    verdicts = [decide_coordinates(model, buffer, accesses) for buffer, accesses in arrays.items()]
+    every = {_key(form): form for verdict in verdicts for form in verdict.conditions}
+    if _may_hold(model, tuple(every.values())):
+        return verdicts
+    reason = f"it would take {said(model, every.values())}, which no sizes satisfy"
+    return [Verdict(v.claim, Status.UNDECIDED, reason, v.array) if v.conditions else v for v in verdicts]
+
+
+def said(model: Model, conditions: Iterable[Sum]) -> str:
+    """Conditions as people say them."""
+    return " and ".join(condition_text(form, model.kernel.sizes) for form in conditions)
 
 
 def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts) -> Judged:
@@ -93,7 +115,7 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
         close = near(obligation.terms, limits)
         if obligation.upper(range_of, close) <= 0:
             continue
-        left = condition_of(obligation, close)
+        left = condition_of(model, obligation, close)
         if left is None:
             side = "may be negative" if obligation is not gap else f"is not proven to stay below {_named(extent)}"
             return Judged(reason=f"a coordinate, {coordinate!r}, {side}")
@@ -101,7 +123,7 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
     return Judged(tuple(conditions))
 
 
-def condition_of(obligation: Form, limits: Sequence[Form]) -> Sum | None:
+def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum | None:
     """A sum of parameters that is an upper bound of the obligation, ids eliminated by limits or by their ends; the
     shortest that is found. None where there is none but such as never hold."""
     found: list[Sum] = []
@@ -121,8 +143,19 @@ def condition_of(obligation: Form, limits: Sequence[Form]) -> Sum | None:
                     eliminate(form.plus(limit, -(ids[atom] // c)), rest, depth - 1)
 
     eliminate(obligation, tuple(limits[:12]), _DEPTH)
-    possible = [form for form in found if form.terms and form.interval(range_of)[0] <= 0]
+    possible = [form for form in found if form.terms and _may_hold(model, [form])]
     return min(possible, key=lambda form: (sum(map(abs, form.terms.values())), form.constant), default=None)
+
+
+def _may_hold(model: Model, conditions: Sequence[Sum]) -> bool:
+    """Whether it is not seen that no sizes satisfy all of these conditions."""
+    none = np.zeros(1, np.int64)
+    tables: list[Form] = [Affine(form.terms, none + form.constant) for form in conditions]
+    facts: list[Form] = [Affine(form.terms, none + form.constant) for form in model.facts]
+    return all(
+        form.lower(range_of, near(form.terms, [*(other for other in tables if other is not form), *facts])) <= 0
+        for form in tables
+    )
 
 
 def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Iterator[Form]:
@@ -152,12 +185,18 @@ def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Ite
         if form is None:
             continue
         yield alone.plus(form, -1)
-        for product, factors in model.products.items():
-            others = [f for f in factors if f is not atom.right]
-            if len(factors) == 2 and len(others) == 1:
-                gap = form.plus(Affine({product: 1}, zero), -1).moved(1)
-                if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
-                    yield alone.moved(1).plus(Affine({others[0]: 1}, zero), -1)
+        if len(by.terms) != 1 or by.constant:
+            continue
+        [(factor, c)] = by.terms.items()
+        for product, (times, *factors) in model.products.items():
+            # whole * product = (c * factor) * (whole * times / c * other)
+            others = [f for at, f in enumerate(factors) if factors[1 - at] is factor]
+            if not others:
+                continue
+            whole = c // gcd(times, c)
+            gap = form.plus(Affine({product: whole}, zero), -1).moved(1)
+            if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
+                yield alone.moved(1).plus(Affine({others[0]: whole * times // c}, zero), -1)
 
 
 def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
@@ -167,18 +206,40 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
         return Owned(True, True)
     if any(len(a.coordinates) < len(a.buffer.shape) * a.lanes for a, _ in found):
         return Owned(False, False)
-    axes: list[list[tuple[Integers, GuardFacts, Form]]] = [[] for _ in found[0][0].buffer.shape]
-    for access, facts in found:
-        for lane in lanes_of(access):
-            for axis, (coordinate, _extent) in enumerate(lane):
-                whole = restrict(sum_of(model, coordinate), facts.mask)
-                form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
-                if form is None:
-                    return Owned(False, False)
-                divided = tuple(_of_divisions(model, form.terms, facts))
-                here = replace(facts, limits=near(form.terms, (*divided, *facts.limits)))
-                axes[axis].append((np.flatnonzero(facts.mask), here, form))
+    entries = [(facts, [c for c, _extent in lane]) for access, facts in found for lane in lanes_of(access)]
+    lanes = _rejoined([lane for _, lane in entries])
+    axes: list[list[tuple[Integers, GuardFacts, Form]]] = [[] for _ in lanes[0]]
+    for (facts, _), coordinates in zip(entries, lanes, strict=True):
+        for axis, coordinate in enumerate(coordinates):
+            whole = restrict(sum_of(model, coordinate), facts.mask)
+            form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
+            if form is None:
+                return Owned(False, False)
+            divided = tuple(_of_divisions(model, form.terms, facts))
+            here = replace(facts, limits=near(form.terms, (*divided, *facts.limits)))
+            axes[axis].append((np.flatnonzero(facts.mask), here, form))
     return owned_by(model, axes)
+
+
+def _rejoined(lanes: list[list[Expr]]) -> list[list[Expr]]:
+    """The coordinates of each lane, with y in the place of the axes y // N and y % N where all lanes have such a pair
+    there, of one N: the two tell y, and y tells them (Euclid)."""
+    rank = len(lanes[0])
+    for up, low in permutations(range(rank), 2):
+        found = [_divided(lane[up], lane[low]) for lane in lanes]
+        if all(found) and len({pair[1] for pair in found if pair}) == 1:
+            rest = [axis for axis in range(rank) if axis not in (up, low)]
+            return _rejoined([[*(lane[axis] for axis in rest), lane[up].operands[0]] for lane in lanes])
+    return lanes
+
+
+def _divided(quotient: Expr, rest: Expr) -> tuple[Expr, Expr] | None:
+    """(y, N) of y // N and y % N for a number N of the launch; None of anything else."""
+    match quotient, rest:
+        case Binary(op="//", left=y, right=by), Binary(op="%", left=z, right=other) if y is z and by is other:
+            of_launch = all(isinstance(leaf, Param | Const) for leaf in nodes(by) if not leaf.operands)
+            return (y, by) if of_launch else None
+    return None
 
 
 def _key(form: Sum) -> object:
@@ -189,12 +250,16 @@ def _named(extent: int | Expr) -> str:
     return str(extent) if isinstance(extent, int) else repr(extent).replace("params.", "")
 
 
-def condition_text(form: Sum) -> str:
+def condition_text(form: Sum, sizes: SizeFacts | None = None) -> str:
     """A condition as people say it: `n <= m`."""
     sides: list[list[str]] = [[], []]
     for atom, c in form.terms.items():
         name = atom.name if isinstance(atom, Param) else repr(atom)
-        sides[c < 0].append(name if abs(c) == 1 else f"{abs(c)}*{name}")
+        times, word = sizes.words.get(name, (1, name)) if sizes is not None else (1, name)
+        name, count = (word, abs(c) // times) if c % times == 0 else (name, abs(c))
+        sides[c < 0].append(
+            name if count == 1 else f"{count}*{name}" if "+" not in name and "-" not in name else f"{count}*({name})"
+        )
     if form.constant:
         sides[form.constant < 0].append(str(abs(form.constant)))
     left, right = (" + ".join(side) or "0" for side in sides)

@@ -1,0 +1,220 @@
+"""Proofs for all sizes, each judged at sizes, and by z3 over the integers with sizes free."""
+
+# ruff: noqa: F821  sizes in annotations are names of the kernel's own
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from integer_judge import compared
+from size_judging import brute, by_integers, judge_text, said_for, subjects
+from size_kernels import CASES, WRONG, some
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.trace.sizes import contradiction
+from cutepy.gpu.verify import Status
+from cutepy.layout import ceil_div
+
+FALSE = ("FALSE PROOF", "FALSE REFUTATION", "said of no call at all")
+
+
+@pytest.mark.parametrize("name", subjects())
+def test_z3_over_integers_contradicts_no_verdict(name: str) -> None:
+    found = list(by_integers(subjects()[name]))
+    assert not [what for what in found if what[0] in FALSE]
+    if name in CASES:
+        assert any(kind == "confirmed" for kind, _ in found)
+
+
+def test_z3_over_integers_finds_false_proofs() -> None:
+    """The judge is none that says yes: what is proven under a condition is false without it."""
+
+    @gpu.kernel
+    def of_another(x: "(n)", y: "(m)") -> None:
+        gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < x.shape[0]:
+            y[i // 2] = x[i]
+
+    said = said_for(of_another, [some(9), some(9)])
+    assert not isinstance(said, str)
+    bare = [replace(v, conditions=(), status=Status.PROVEN) for v in said.verification.verdicts]
+    told = {what.partition(":")[0]: (kind, what) for kind, what in compared(said.launch, bare)}
+    assert told["in bounds x"][0] == "confirmed"
+    assert (
+        told["in bounds y"][0] == told["no races y"][0] == "FALSE PROOF" and "y.shape[0] = " in told["in bounds y"][1]
+    )
+    assert {kind for kind, _ in compared(said.launch, said.verification.verdicts)} == {
+        "confirmed",
+        "undecided and fails",
+    }
+
+
+@pytest.mark.parametrize("name", subjects())
+def test_no_proof_for_all_sizes_is_false_at_one(name: str) -> None:
+    subject = subjects()[name]
+    sizes = subject.sizes()
+    found, _reasons, faults = brute(subject, sizes[:: max(1, len(sizes) // 12)])
+    assert not faults and found["FAULTS"] == 0
+    if name in CASES:
+        assert found["proven"] >= 12
+
+
+@pytest.mark.parametrize("seed", range(700, 706))
+def test_random_kernels_by_all_judges(seed: int) -> None:
+    found, _told = judge_text(seed)
+    assert found["FAULTS"] == 0
+
+
+@gpu.kernel
+def flat(x: "(M,N)", y: "(M,N)") -> None:
+    M, N = x.shape
+    gpu.launch(grid=ceil_div(M * N, 64), threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    if i < M * N:
+        y[i // N, i % N] = x[i // N, i % N]
+
+
+@pytest.mark.parametrize("width", [8, 7])
+def test_one_index_for_two_axes(width: int) -> None:
+    """y // N and y % N tell y, and y its workgroup and thread; where 4 divides N, N is 4 times a parameter."""
+    found = flat.verify(x := some(5, width), np.zeros_like(x))
+    assert found.ok and flat.size_reason == "" and "given" not in str(found)
+
+
+def test_an_index_for_two_axes_that_two_workgroups_have() -> None:
+    @gpu.kernel
+    def doubly(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=ceil_div(M * N, 32), threads=64)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        if i < M * N:
+            y[i // N, i % N] = x[i // N, i % N]
+
+    @gpu.kernel
+    def by_another(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=ceil_div(M * N, 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < M * N:
+            y[i // N, gpu.thread % N] = x[i // N, i % N]
+
+    for kernel in (doubly, by_another):
+        for shape in ((4, 8), (7, 30)):
+            assert not kernel.verify(some(*shape), some(*shape)).ok
+
+
+def test_conditions_that_no_sizes_satisfy_are_none() -> None:
+    found = said_for(WRONG["one_more"][0], [some(8), some(8)])
+    assert not isinstance(found, str)
+    assert [v.status for v in found.verification.verdicts if v.array == "x"] == [Status.UNDECIDED]
+
+    @gpu.kernel
+    def contrary(x: "(n)", y: "(m)") -> None:
+        n, m = x.shape[0], y.shape[0]
+        gpu.launch(grid=1, threads=1)
+        for i in gpu.loop(n + 1):
+            y[i] = 1.0
+        for i in gpu.loop(m):
+            y[i] = x[i]
+
+    for n, m in ((3, 5), (5, 3), (4, 4), (5, 5)):
+        assert not contrary.verify(some(n), some(m)).ok
+
+
+# A number of the call in a condition.
+
+
+@gpu.kernel
+def head(x: "(n)", y: "(m)", k: "u32") -> None:
+    gpu.launch(grid=1, threads=32)
+    for i in gpu.loop(k, start=gpu.thread, step=32):
+        y[i] = x[i]
+
+
+def test_a_condition_on_a_number_is_looked_at_in_each_call() -> None:
+    x = some(20)
+    for k, reason in ((5, ""), (9, ""), (10, "k <= m"), (21, "k <= n"), (0, "")):
+        y = np.zeros(9 if k < 20 else 30, np.float32)
+        found = head.verify(x, y, np.uint32(k))
+        assert head.size_reason == (reason and f"its proof asks for {reason}")
+        assert found.ok is not reason
+        if not reason:
+            head.interpret(x, y, np.uint32(k))
+            assert (y[:k] == x[:k]).all() and not y[k:].any()
+    assert not head.verify(x, x.copy(), np.uint32(3_000_000_000)).ok
+    assert head.size_reason == "k is 3000000000, not from 0 to 2147483647"
+
+
+def test_a_number_of_python_in_a_condition() -> None:
+    @gpu.kernel
+    def moved(x: "(n)", y: "(m)", by) -> None:
+        gpu.launch(grid=ceil_div(y.shape[0], 32), threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        if i < y.shape[0]:
+            y[i] = x[i + by]
+
+    x = some(40)
+    for by, fits in ((0, True), (7, True), (31, False), (8, True)):
+        y = np.zeros(32, np.float32)
+        found = moved.verify(x, y, by)
+        assert (moved.size_reason == "") is fits, moved.size_reason
+        if fits:
+            assert found.ok
+            moved.interpret(x, y, by, check=True)
+            assert (y == x[by : by + 32]).all()
+        else:
+            with pytest.raises(KernelError, match="element 40"):
+                moved.interpret(x, y, by)
+    with pytest.raises(KernelError, match="by is -1, which u32 does not hold"):
+        moved.interpret(x, x.copy(), -1)
+
+
+# What fails at some size is refuted, with the size.
+
+
+@pytest.mark.parametrize("name", ["into_one_row", "step_too_short", "overlapping", "barrier_for_some", "neighbours"])
+def test_a_refutation_has_sizes(name: str) -> None:
+    kernel, unknowns = WRONG[name]
+    args = [some(*(20, 30)[:unknowns]) for _argument in range(2)]
+    found = kernel.verify(*args)
+    assert kernel.size_reason == "" and len(found.refuted) == 1 and not found.undecided
+    [verdict] = found.refuted
+    where = verdict.reason.removeprefix("where ").partition(":")[0]
+    sizes = {name: int(n) for name, n in (entry.split(" = ") for entry in where.split(", "))}
+    known = kernel.at(**sizes).verify()
+    assert (verdict.claim, verdict.array) in {(v.claim, v.array) for v in known.refuted}
+
+
+# Facts.
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        ("n <= 5", "n >= 9"),
+        ("64 divides n", "n <= 60"),
+        ("n == 6", "4 divides n"),
+        ("n <= m", "m < n"),
+        ("n < m", "m < k", "k < n"),
+        ("n*m <= 4", "n >= 5"),
+        ("n > 2147483647",),
+        ("4 divides n", "6 divides n", "n <= 11"),
+        ("n == 5", "m == 5", "n*m == 24"),
+    ],
+)
+def test_facts_that_contradict_are_named(facts: tuple[str, ...]) -> None:
+    assert contradiction(["n", "m", "k"], ("n <= 2147483647", *facts, "m >= 1")) == facts
+    with pytest.raises(KernelError) as caught:
+
+        @gpu.kernel(given=facts)
+        def scaled(x: "(n)", y: "(m)", z: "(k)") -> None:
+            gpu.launch(threads=1)
+
+    assert str(caught.value).startswith(f"scaled: given={list(facts)}: no sizes satisfy ")
+
+
+@pytest.mark.parametrize("facts", [("4 divides n", "n <= 100", "n <= m"), ("n == m", "m == k"), ("n*m <= 4096",)])
+def test_facts_that_may_hold(facts: tuple[str, ...]) -> None:
+    assert contradiction(["n", "m", "k"], facts) == ()
