@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Literal, Protocol, TypeAlias, TypedDict, get_args
+from typing import Literal, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from ..errors import DrawError, shown
 from ..layout.values.coordinates import Coordinate
@@ -164,3 +164,18 @@ class View(Protocol):
     def figure(self, thing: object, look: Look) -> Figure:
         """The figure of `thing`; DrawError where it is not of the kind that this view shows."""
         ...
+
+
+#: The class of each view, by its name.
+VIEWS: dict[str, Callable[..., View]] = {}
+_Kind = TypeVar("_Kind", bound=Callable[..., View])
+
+
+def named(name: ViewName) -> Callable[[_Kind], _Kind]:
+    """A decorator: the class is the view called `name`, whose parameters are its fields."""
+
+    def note(kind: _Kind) -> _Kind:
+        VIEWS[name] = kind
+        return kind
+
+    return note

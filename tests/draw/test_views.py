@@ -498,13 +498,13 @@ def test_the_module_is_callable() -> None:
 
 
 def test_every_list_of_the_views_is_the_list() -> None:
-    from cutepy.draw.look import LAYOUT_VIEWS, OPTIONS, ViewName
+    from cutepy.draw.look import LAYOUT_VIEWS, OPTIONS, VIEWS, ViewName
     from cutepy.draw.views import NAMED
     from cutepy.explore.answers import OFFERS
 
     root = Path(__file__).parents[2]
     views = get_args(ViewName)
-    assert tuple(NAMED) == views and set(OFFERS) == set(LAYOUT_VIEWS)
+    assert tuple(NAMED) == views and set(VIEWS) == set(views) and set(OFFERS) == set(LAYOUT_VIEWS)
     titles = re.search(r"const TITLES = {(.*?)};", (root / "cutepy/explore/web/main.js").read_text())
     assert titles and set(re.findall(r"(\w+): ", titles[1])) == set(LAYOUT_VIEWS)
     in_docs = re.search(r"(?m)^\| `view` .*", (root / "docs/diagrams.md").read_text())

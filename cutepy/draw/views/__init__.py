@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib import import_module
 from inspect import Parameter, signature
-from typing import Any
+from pkgutil import iter_modules
+from typing import Any, get_args
 
 from ...errors import DrawError, shown
 from ...layout import Layout, Swizzle
@@ -18,30 +20,18 @@ from ...layout.algebra.convert import Conversion
 from ...layout.text.parse import Expression, Lines, parse_expression
 from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
-from ..look import Look, View
-from .banks import Banks, Bits, Swizzled
+from ..look import VIEWS, Look, View, ViewName
+from .banks import Bits
 from .compare import Compare
-from .layouts import Plain, Tree
-from .owners import Memory, Moves, ThreadValue
+from .layouts import Plain
+from .owners import Moves
 from .steps import Steps, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
-from .tiles import Tiles
 
-NAMED: dict[str, Callable[..., View]] = {
-    "grid": Plain,
-    "memory": Memory,
-    "tree": Tree,
-    "tiles": Tiles,
-    "tv": ThreadValue,
-    "banks": Banks,
-    "swizzle": Swizzled,
-    "steps": Steps,
-    "compare": Compare,
-    "data": Data,
-    "mma": Operands,
-    "copy": Copies,
-}
-"""Views by name; those with parameters that have no default need an object instead."""
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+#: Views by name, in the order of the documentation; those with parameters that have no default need an object instead.
+NAMED = {name: VIEWS[name] for name in get_args(ViewName)}
 
 
 def view_name(view: object) -> str:

@@ -17,7 +17,7 @@ from ...layout.text.write import gives_offsets
 from ...layout.values.composed import AnyLayout, plain_part
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
-from ..look import Look
+from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .table import LABELS, Panel, Value, as_layout, paint_from, painted, panels, table_of
 
@@ -27,6 +27,7 @@ MOST_COUNTED = 1 << 16
 """The most elements of a picture whose conflicts are counted."""
 
 
+@named("banks")
 @dataclass(frozen=True, slots=True)
 class Banks:
     """View "banks": the bank of every element, and how many of a row or a column fall on one bank."""
@@ -111,6 +112,7 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
         yield f"{name}: no conflict" if worst == 1 else f"{name}: {worst}-way conflict"
 
 
+@named("swizzle")
 @dataclass(frozen=True, slots=True)
 class Swizzled:
     """View "swizzle": the layout before and after its swizzle, cells of one chunk of a memory row in one colour."""

@@ -11,7 +11,7 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import show
 from ..grid import Figure, Grid, clean, shorten
-from ..look import Look
+from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid
 from .table import as_layout, panels
 
@@ -19,6 +19,7 @@ MOST_COMPARED = 1 << 14
 """Layouts of more coordinates stand side by side without being compared."""
 
 
+@named("compare")
 @dataclass(frozen=True, slots=True)
 class Compare:
     """View "compare": the layouts of a text's lines, or of a list; an index is one thing in all of them."""

@@ -16,7 +16,7 @@ from ...layout.values.composed import plain_part
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
 from ..grid import LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, shorten
-from ..look import Look
+from ..look import Look, named
 from .table import (
     COLORS,
     LABELS,
@@ -35,6 +35,7 @@ from .table import (
 MOST_PANELS = 16
 
 
+@named("grid")
 @dataclass(frozen=True, slots=True)
 class Plain:
     """View "grid": a layout's offsets at its coordinates."""
@@ -90,6 +91,7 @@ MOST_LEAVES = 64
 DEEPEST = 24
 
 
+@named("tree")
 @dataclass(frozen=True, slots=True)
 class Tree:
     """View "tree": the shape from the whole down to its leaves, and the strides below them."""

@@ -20,7 +20,7 @@ from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, show
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
-from ..look import CellFunction, Look
+from ..look import CellFunction, Look, named
 from .layouts import layout_grid, side, title_of
 from .table import (
     Panel,
@@ -46,6 +46,7 @@ COLORS = ("thread", "value", "thread,value", "rest", "none")
 LABELS = ("thread,value", "thread", "value", "index", "none")
 
 
+@named("tv")
 @dataclass(frozen=True, slots=True)
 class ThreadValue:
     """View "tv": the owners of every element of `over` by a layout (thread, value[, rest...]) to indices of `over`.
@@ -262,6 +263,7 @@ LONGEST_LINE = 24
 """Rows that are always drawn, however small the limit."""
 
 
+@named("memory")
 @dataclass(frozen=True, slots=True)
 class Memory:
     """View "memory": the coordinates at every offset, `width` offsets a row."""

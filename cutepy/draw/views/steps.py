@@ -21,7 +21,7 @@ from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple, show
 from .. import palette
 from ..grid import Axis, Figure, Grid, shorten
-from ..look import Look
+from ..look import Look, named
 from .layouts import layout_grid, side, title_of
 from .table import Table, Value, as_layout, painted, painter_of, panels, table_of
 from .tiles import tile_numbers
@@ -52,6 +52,7 @@ def tile_color(call: Expression) -> str:
     return (call.function in OPERATIONS and OPERATIONS[call.function].tiles) or "tile"
 
 
+@named("steps")
 @dataclass(frozen=True, slots=True)
 class Steps:
     """View "steps": operands and result of a call, or of an explanation, side by side."""

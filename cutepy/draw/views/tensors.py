@@ -18,7 +18,7 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import show
 from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid, clean
-from ..look import Look
+from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
 from .table import COLORS, LABELS, Panel, as_layout, panels, table_of
@@ -38,6 +38,7 @@ class TensorLike(Protocol):
     def __getitem__(self, crd: object) -> object: ...
 
 
+@named("data")
 @dataclass(frozen=True, slots=True)
 class Data:
     """View "data": the elements of a tensor at its coordinates; elements outside of a guard are holes."""
@@ -137,6 +138,7 @@ class MultiplyLike(Protocol):
     def operands(self) -> Iterable[tuple[str, Layout, tuple[int, ...]]]: ...
 
 
+@named("mma")
 @dataclass(frozen=True, slots=True)
 class Operands:
     """View "mma": A to the left, B above with its columns over those of C, C between them; each over its tile."""
@@ -180,6 +182,7 @@ def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure
     return _over(over, tv, f"{caption}\n{tv}", look)
 
 
+@named("copy")
 @dataclass(frozen=True, slots=True)
 class Copies:
     """View "copy": what a copy atom reads and what it writes, or the tile of a tiled copy."""

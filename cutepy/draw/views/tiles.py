@@ -17,7 +17,7 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid
-from ..look import Look
+from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import Owners, legend_of, number_set, owners_of
 from .table import LABELS, Panel, as_layout, paint_from, panels, table_of, written
@@ -28,6 +28,7 @@ Place = tuple[int, int]
 """The number of a tile, and of a place within it."""
 
 
+@named("tiles")
 @dataclass(frozen=True, slots=True)
 class Tiles:
     """View "tiles": a layout with each tile of `tiler` in its own colour and a heavy line round it.
