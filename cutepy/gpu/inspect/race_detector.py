@@ -17,7 +17,7 @@ from ...errors import KernelError, VerificationError
 from ...layout.text.parse import parse_layout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.methods import ReprIsStr
-from ..ir import Barrier, Buffer, Kernel
+from ..ir import AddressSpace, Barrier, Buffer, Kernel
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch, value_at
@@ -74,10 +74,10 @@ class Phased(Watch):
         x, y, _ = s.kernel.grid
         at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
         self.groups = at[0] + x * (at[1] + y * at[2])
-        self.epochs = {space: np.zeros(s.groups, np.int64) for space in ("workgroup", "storage")}
+        self.epochs = {space: np.zeros(s.groups, np.int64) for space in (AddressSpace.WORKGROUP, AddressSpace.STORAGE)}
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
-        self.epochs["storage" if stmt.storage else "workgroup"] += s.everyone.any(axis=1)
+        self.epochs[AddressSpace.STORAGE if stmt.storage else AddressSpace.WORKGROUP] += s.everyone.any(axis=1)
 
 
 class _Done(Exception):
@@ -260,11 +260,11 @@ class Checks(Phased):
         super().begin(s)
         total = s.kernel.threads * int(np.prod(s.kernel.grid))
         for buffer, array in s.arrays.items():
-            own = buffer.space == "workgroup"
+            own = buffer.space == AddressSpace.WORKGROUP
             if own:
                 self.written[buffer] = np.zeros(array.size, bool)
             # Shared memory is new for each chunk of workgroups; a binding's shadow lasts for the launch.
-            if own or (buffer.space == "storage" and buffer.writable and buffer not in self.shadows):
+            if own or (buffer.space == AddressSpace.STORAGE and buffer.writable and buffer not in self.shadows):
                 self.shadows[buffer] = Shadow(array.size, s.kernel.threads, total, not own)
 
     def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
@@ -274,21 +274,21 @@ class Checks(Phased):
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
         group, thread = np.nonzero(on)
         first = np.broadcast_to(at, s.shape)[group, thread]
-        if check.buffer.space == "workgroup":
+        if check.buffer.space == AddressSpace.WORKGROUP:
             # Each workgroup has elements of its own.
             first = first + group * (shadow.size // s.groups)
         # A vector accesses each of its elements.
         if check.lanes > 1:
             first = (first[:, None] + np.arange(check.lanes)).reshape(-1)
             group, thread = np.repeat(group, check.lanes), np.repeat(thread, check.lanes)
-        if check.buffer.space == "workgroup":
+        if check.buffer.space == AddressSpace.WORKGROUP:
             self.initialise(s, check, first, group, thread)
         numbers = self.groups[group], thread, self.epochs[check.buffer.space][group]
         shadow.note(check.verb, first, *numbers)
         which, racing = shadow.first_race(first, *numbers)
         if which >= 0:
             element = int(first[which])
-            if check.buffer.space == "workgroup":
+            if check.buffer.space == AddressSpace.WORKGROUP:
                 # Back to an element of the workgroup's array.
                 element %= shadow.size // s.groups
             raise Race(Spot(check.buffer, element, frozenset(racing)))
@@ -328,7 +328,7 @@ def named(buffer: Buffer, element: int) -> str:
 
 
 def _way_out(buffer: Buffer, one: Followed, two: Followed) -> str:
-    storage = buffer.space == "storage"
+    storage = buffer.space == AddressSpace.STORAGE
     if one.use.workgroup != two.use.workgroup:
         return "no barrier orders workgroups: give each element one workgroup, update it by atomics, or launch twice"
     barrier = "gpu.barrier(storage=True)" if storage else "gpu.barrier()"

@@ -19,7 +19,7 @@ from ...layout.algebra.banks import WORD, fetched, served
 from ...layout.values.methods import ReprIsStr
 from ...tensor.dtypes import MatrixType
 from ...tensor.functions import IR_FUNCTIONS
-from ..ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
+from ..ir import AddressSpace, Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from ..ir.operators import ARITHMETIC, SUBGROUP_REDUCE
 from ..ir.ranges import Integers, Mask, Points, linear
 from ..lower import lower
@@ -55,7 +55,7 @@ class AccessFigures:
 
     verb: str
     array: str
-    space: str
+    space: AddressSpace
     access: str
     place: str
     layout: str
@@ -71,7 +71,7 @@ class AccessFigures:
     @property
     def excess(self) -> float | None:
         """Transactions, or rounds, over those of a perfect pattern: 1.0 is perfect."""
-        got = self.transactions if self.space == "storage" else self.rounds
+        got = self.transactions if self.space == AddressSpace.STORAGE else self.rounds
         return None if got is None or not self.perfect else got / self.perfect
 
 
@@ -80,7 +80,7 @@ class ArrayFigures:
     """The bytes that all invocations read from an array and write to it; an update counts as both."""
 
     name: str
-    space: str
+    space: AddressSpace
     layout: str
     read_bytes: int
     written_bytes: int
@@ -110,12 +110,12 @@ class Report(ReprIsStr):
     @property
     def perfect_transactions(self) -> int:
         """Segments that the bytes they ask for would fill."""
-        return sum(a.perfect or 0 for a in self.accesses if a.space == "storage")
+        return sum(a.perfect or 0 for a in self.accesses if a.space == AddressSpace.STORAGE)
 
     @property
     def worst_conflict(self) -> int:
         """The worst bank conflict of all accesses to workgroup memory; 1 is none."""
-        return max((a.ways or 1 for a in self.accesses if a.space == "workgroup"), default=1)
+        return max((a.ways or 1 for a in self.accesses if a.space == AddressSpace.WORKGROUP), default=1)
 
     def as_dict(self) -> dict[str, object]:
         """The figures as plain dictionaries, lists and numbers."""
@@ -131,12 +131,12 @@ class Report(ReprIsStr):
                 [(a.name, a.layout, f"{a.read_bytes:,}", f"{a.written_bytes:,}") for a in self.arrays],
             ),
         ]
-        bindings = [a for a in self.accesses if a.space == "storage"]
+        bindings = [a for a in self.accesses if a.space == AddressSpace.STORAGE]
         if bindings:
             lines.append(f"transactions of {h.segment_bytes} bytes by subgroups of {h.subgroup}:")
             heads = "access", "bytes a thread", "transactions", "perfect", "excess", "place"
             lines += _table(heads, _merged(bindings))
-        shared = [a for a in self.accesses if a.space == "workgroup"]
+        shared = [a for a in self.accesses if a.space == AddressSpace.WORKGROUP]
         if shared:
             lines.append(f"workgroup memory in {h.banks} banks of 4 bytes:")
             heads = "access", "bytes a thread", "rounds", "perfect", "conflict", "place"
@@ -156,11 +156,11 @@ def _row(group: list[AccessFigures]) -> tuple[str, ...]:
     first = group[0]
     more = f" and {len(group) - 1} like it" if len(group) > 1 else ""
     about = "" if first.exact else "at most "
-    got = [a.transactions if a.space == "storage" else a.rounds for a in group]
+    got = [a.transactions if a.space == AddressSpace.STORAGE else a.rounds for a in group]
     if any(n is None for n in got):
         figures = ["data decide", "", ""]
     else:
-        worst = f"{first.excess or 1:.2f}x" if first.space == "storage" else f"{first.ways}-way"
+        worst = f"{first.excess or 1:.2f}x" if first.space == AddressSpace.STORAGE else f"{first.ways}-way"
         figures = [f"{about}{sum(n or 0 for n in got):,}", f"{sum(a.perfect or 0 for a in group):,}", worst]
     return f"{first.verb} {first.access}{more}", str(first.width_bytes), *figures, first.place
 
@@ -197,14 +197,14 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
     chosen = hardware if hardware is not None else Hardware()
     with new_arena():
         model = collect(lower(kernel), chosen.subgroup)
-        accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.space != "private")
+        accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.space != AddressSpace.PRIVATE)
         figures = prod(kernel.grid), kernel.threads, kernel.shared_bytes, _flops(model)
         return Report(kernel.name, chosen, *figures, _arrays(kernel, accesses), accesses)
 
 
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
     buffer, each = access.buffer, access.buffer.dtype.bytes
-    nbytes, stored = each * access.lanes, buffer.space == "storage"
+    nbytes, stored = each * access.lanes, buffer.space == AddressSpace.STORAGE
     # Addresses that memory decides are not counted, only their bytes.
     strange = bool(model.unknowns([access.index]))
     index = const(0) if strange else access.index

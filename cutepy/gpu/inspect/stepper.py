@@ -14,7 +14,7 @@ from ...layout.text.parse import parse_layout
 from ...layout.values.composed import AnyLayout
 from ...layout.values.methods import ReprIsStr
 from ...tensor import Tensor, ViewEngine, as_dtype
-from ..ir import Barrier, Buffer, Kernel, Var
+from ..ir import AddressSpace, Barrier, Buffer, Kernel, Var
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import InterpreterState, Watch
@@ -120,11 +120,11 @@ class _Stepper(Watch):
         # Copies: the run goes on after the step.
         shared, registers = {}, {}
         for buffer, array in s.arrays.items():
-            if buffer.space == "workgroup":
+            if buffer.space == AddressSpace.WORKGROUP:
                 shared[buffer.name] = Tensor(
                     ViewEngine(array[0].copy(), buffer.dtype, name=buffer.name), _layout(buffer)
                 )
-            elif buffer.space == "private":
+            elif buffer.space == AddressSpace.PRIVATE:
                 registers[buffer.name] = _over_threads(buffer.name, array[: buffer.length, 0])
         for name, value in s.values.items():
             if isinstance(name, Var):

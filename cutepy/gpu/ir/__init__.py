@@ -47,6 +47,7 @@ from .make import (
 from .matrices import MATRIX, fill_matrix, load_matrix, multiply_matrices
 from .stmt import (
     UNKNOWN_LENGTH,
+    AddressSpace,
     Assign,
     Atomic,
     Barrier,
@@ -91,8 +92,8 @@ from .walk import (
 from .weak import SCALARS, Weak, in_type, settled
 
 __all__ = [
-    "MATRIX", "NODES", "NO_COORDINATES", "SCALARS", "UNKNOWN_LENGTH", "Assign", "Atomic", "Barrier", "Binary",
-    "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change", "Comment", "Component", "Computed",
+    "MATRIX", "NODES", "NO_COORDINATES", "SCALARS", "UNKNOWN_LENGTH", "AddressSpace", "Assign", "Atomic", "Barrier",
+    "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change", "Comment", "Component", "Computed",
     "Const", "Coordinates", "Declare", "Expr", "For", "If", "Kernel", "Let", "Load", "MatrixCall", "MatrixLoad",
     "MatrixStore", "Node", "Param", "Print", "Select", "SizeFacts", "Stmt", "Store", "TracedValueError",
     "Unary", "Var", "Vector", "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from enum import StrEnum
 from operator import attrgetter
 from typing import ClassVar, Literal
 
@@ -10,11 +11,18 @@ from ...tensor.dtypes import DType
 from .expr import Expr, Param, Var, dataclass, keep
 
 
+class AddressSpace(StrEnum):
+    """Where an array is: a binding, memory that a workgroup shares, or registers of one thread."""
+
+    STORAGE = "storage"
+    WORKGROUP = "workgroup"
+    PRIVATE = "private"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
     """An array that a kernel reads or writes.
 
-    `space` is "storage" (a binding), "workgroup" (shared by a workgroup) or "private" (registers of one thread);
     `length` counts elements; indices count in units of `width` elements: 1, or 2 or 4 where the array is declared
     over vectors. `atomic` arrays hold atomic<i32> or atomic<u32>. `note` tells a reader the layout.
 
@@ -25,7 +33,7 @@ class Buffer:
     name: str
     dtype: DType
     length: int
-    space: str = "storage"
+    space: AddressSpace = AddressSpace.STORAGE
     writable: bool = False
     width: int = 1
     atomic: bool = False
@@ -297,4 +305,4 @@ class Kernel:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory."""
-        return workgroup_bytes(b.length * b.dtype.bytes for b in self.local if b.space == "workgroup")
+        return workgroup_bytes(b.length * b.dtype.bytes for b in self.local if b.space == AddressSpace.WORKGROUP)

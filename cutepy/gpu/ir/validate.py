@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ...errors import KernelError
 from .expr import Builtin, Const, Expr, MatrixLoad, loads, variables
-from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
+from .stmt import AddressSpace, Block, Buffer, Change, For, Kernel, MatrixStore
 from .walk import nodes, statements
 
 
@@ -54,7 +54,7 @@ def check_constants(kernel: Kernel) -> Kernel:
 
 
 def _inside(kernel: Kernel, buffer: Buffer, index: Expr, lanes: int, place: str) -> None:
-    if buffer.space == "storage" or not isinstance(index, Const):
+    if buffer.space == AddressSpace.STORAGE or not isinstance(index, Const):
         return
     first = int(index.value)
     if not 0 <= first <= buffer.length - lanes:

@@ -45,7 +45,11 @@ def _stepped(loop: ir.For) -> set[ir.Buffer]:
     stores = [s.buffer for s in ir.statements(loop.body) if isinstance(s, ir.Store)]
     registers: set[ir.Buffer] = set()
     for stmt in loop.body:
-        if isinstance(stmt, ir.Store) and stores.count(stmt.buffer) == 1 and stmt.buffer.space == "private":
+        if (
+            isinstance(stmt, ir.Store)
+            and stores.count(stmt.buffer) == 1
+            and stmt.buffer.space == ir.AddressSpace.PRIVATE
+        ):
             value, round_ = stmt.value, U32_LIMIT
             # Through names, to the sum that is stored.
             while isinstance(value, ir.Var) and value in lets:
@@ -83,7 +87,7 @@ class _Influence:
         it runs."""
         for stmt in block:
             here = controlled or any(map(self.by, stmt.expressions))
-            if here and isinstance(stmt, ir.Store) and stmt.buffer.space == "private":
+            if here and isinstance(stmt, ir.Store) and stmt.buffer.space == ir.AddressSpace.PRIVATE:
                 self.registers.add(stmt.buffer)
             if here and isinstance(stmt, ir.Let | ir.Declare) and stmt.binds is not None:
                 self.names.add(stmt.binds)

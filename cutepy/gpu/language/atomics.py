@@ -13,7 +13,7 @@ from ...layout.values.int_tuple import moved
 from ...tensor.dtypes import bool_, f32
 from ...tensor.engine import Place, Scalars, check_writable, offset_of
 from ...tensor.tensor import Tensor, _check, expect_tensors
-from ..ir import Assign, Atomic, Declare, Expr, If, as_expr, const, var
+from ..ir import AddressSpace, Assign, Atomic, Declare, Expr, If, as_expr, const, var
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.complex import Complex
@@ -84,7 +84,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     of_integers = op in ("And", "Or", "Xor")
     if (
         not isinstance(engine, BufferEngine)
-        or engine.buffer.space == "private"
+        or engine.buffer.space == AddressSpace.PRIVATE
         or not (engine.dtype.kind in "iu" or (engine.dtype is f32 and not of_integers))
     ):
         kinds = "i32 or u32" if of_integers else "i32, u32 or f32"

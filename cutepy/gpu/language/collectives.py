@@ -20,7 +20,7 @@ from ...tensor.dtypes import DType, u32
 from ...tensor.engine import Moved
 from ...tensor.make import make_fragment_like
 from ...tensor.tensor import Tensor
-from ..ir import Expr, as_expr
+from ..ir import AddressSpace, Expr, as_expr
 from ..ir.place import user_place
 from ..ir.ranges import range_of
 from ..trace.blocks import only
@@ -371,7 +371,7 @@ def scratch(trace: Trace, dtypes: Sequence[DType], length: int, row: int = 0) ->
         same = [b for b in trace.local if b.note == note and b.dtype is dtype and b.length >= length]
         # Memory that was used before, or in a loop's last iteration: a barrier keeps its readers before these writers.
         again |= bool(same or trace.open)
-        buffer = same[0] if same else trace.local_array(dtype, length, "workgroup", "partial", note)
+        buffer = same[0] if same else trace.local_array(dtype, length, AddressSpace.WORKGROUP, "partial", note)
         tiles.append(Tensor(BufferEngine(trace, buffer), Layout(length)))
     if again and not row:
         barrier()

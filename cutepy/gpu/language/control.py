@@ -15,7 +15,7 @@ from ...tensor.bulk import offset_range
 from ...tensor.dtypes import as_dtype, bool_, c64
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
-from ..ir import Barrier, Expr, builtin
+from ..ir import AddressSpace, Barrier, Expr, builtin
 from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ir.simplify import simplify
@@ -245,7 +245,7 @@ def shared(
     low, high = offset_range(chosen)
     if low < 0:
         raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
-    engine = owned_memory(trace, dtype, high, "workgroup", wanted, str(chosen))
+    engine = owned_memory(trace, dtype, high, AddressSpace.WORKGROUP, wanted, str(chosen))
     trace.notes.append(f"{engine.name} {dtype} {chosen}, {note}")
     return Tensor(engine, chosen)
 

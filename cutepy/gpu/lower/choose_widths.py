@@ -44,7 +44,7 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
             width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
         if buffer in scalar:
             width = 1
-        dtype = u32 if buffer.dtype is bool_ and buffer.space != "private" else buffer.dtype
+        dtype = u32 if buffer.dtype is bool_ and buffer.space != ir.AddressSpace.PRIVATE else buffer.dtype
         widened[buffer] = replace(buffer, width=width, dtype=dtype, atomic=buffer in atomic)
     return replace(
         kernel,

@@ -66,7 +66,7 @@ class _LiveStatements:
             case ir.Declare(var=var) | ir.Assign(var=var):
                 return var not in self.read
             case ir.Store(buffer=buffer):
-                return buffer.space == "private" and buffer.length == 1 and buffer not in self.read
+                return buffer.space == ir.AddressSpace.PRIVATE and buffer.length == 1 and buffer not in self.read
         return False
 
     def kept(self, stmt: ir.Stmt) -> ir.Stmt | None:

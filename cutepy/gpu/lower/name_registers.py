@@ -32,7 +32,9 @@ def _units(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
     """The private arrays of which every access is at a constant index, with the elements that one variable holds: as
     many as all accesses take; else, of floats, the most that no access cuts through; of integers, whose bounds decide
     where they lead, 1."""
-    accesses: dict[ir.Buffer, set[tuple[int, int]]] = {b: set() for b in kernel.local if b.space == "private"}
+    accesses: dict[ir.Buffer, set[tuple[int, int]]] = {
+        b: set() for b in kernel.local if b.space == ir.AddressSpace.PRIVATE
+    }
 
     def scan(buffer: ir.Buffer, index: ir.Expr, lanes: int, *, always: bool = True) -> None:
         if buffer in accesses:
@@ -64,7 +66,7 @@ def _bounds(kernel: ir.Kernel) -> dict[ir.Buffer, Interval]:
     for stmt in ir.statements(kernel.body):
         for root in stmt.expressions:
             for node in ir.loads(root):
-                if node.buffer.space == "private" and node.dtype.kind in "iu":
+                if node.buffer.space == ir.AddressSpace.PRIVATE and node.dtype.kind in "iu":
                     named = isinstance(stmt, ir.Let) and root is node and node.lanes == 1
                     low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, ir.Let) else domain(node.dtype)
                     a, b = bounds.get(node.buffer, (low, high))

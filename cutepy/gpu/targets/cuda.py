@@ -324,7 +324,7 @@ class CudaPrinter(Printer):
         name, kind = self.name_of(buffer, buffer.name), self.type_name(buffer.dtype, buffer.width)
         note = f"  // {buffer.note}" if buffer.note else ""
         sized = f"{name}[{-(-buffer.length // buffer.width)}]"
-        shared = buffer.space == "workgroup"
+        shared = buffer.space == ir.AddressSpace.WORKGROUP
         yield f"{INDENT}__shared__ {kind} {sized};{note}" if shared else f"{INDENT}{kind} {sized} = {{}};"
 
     def use(self, name: str) -> str:

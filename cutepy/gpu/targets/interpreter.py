@@ -116,7 +116,7 @@ def _chunks(
     Where one may wait for another each runs `alone`, in their order."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
-    private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
+    private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == ir.AddressSpace.PRIVATE)
     each = threads * (private + thread_bytes) + kernel.shared_bytes + 1
     # Workgroups a chunk: as many as fit the two budgets.
     step = 1 if alone else max(1, min(LANES // threads, MEMORY // each))
@@ -146,7 +146,7 @@ def _prepare(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None
         length = -(-buffer.length // buffer.width) * buffer.width
         # Arrays by space: (workgroups, elements), matrices (elements, workgroups, subgroups, rows, columns), registers
         # (elements, workgroups, threads).
-        if buffer.space == "workgroup":
+        if buffer.space == ir.AddressSpace.WORKGROUP:
             state.arrays[buffer] = np.full((state.groups, length), _POISON[buffer.dtype.kind], buffer.dtype.numpy)
         elif isinstance(kind := buffer.dtype, MatrixType):
             held = state.groups, -(-threads // kind.threads), kind.rows, kind.columns
@@ -243,7 +243,7 @@ class Compiler:
         )
         where = None if node.where is None else self.expr(node.where)
         # A register at a constant index is a view of its rows: no gather, and the bound is checked now.
-        if buffer.space == "private" and isinstance(node.index, ir.Const) and where is None:
+        if buffer.space == ir.AddressSpace.PRIVATE and isinstance(node.index, ir.Const) and where is None:
             first = int(node.index.value) * buffer.width
             check.check_constant(first)
             if lanes == 1:
@@ -321,7 +321,7 @@ class Compiler:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
         kind, at = buffer.dtype, self.coordinates(stmt)
         check = AccessCheck(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index, takes=False, coordinates=at)
-        if buffer.space == "private" and isinstance(stmt.index, ir.Const):
+        if buffer.space == ir.AddressSpace.PRIVATE and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             check.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first

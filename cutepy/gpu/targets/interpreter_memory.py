@@ -183,10 +183,10 @@ def spread(s: InterpreterState, buffer: Buffer, at: Array, lanes: int) -> Array:
     """Where elements stand in an array's memory: each workgroup, or each thread, has its own."""
     if lanes > 1:
         at = at + np.arange(lanes)[:, None, None]
-    if buffer.space == "workgroup":
+    if buffer.space == ir.AddressSpace.WORKGROUP:
         # (workgroups, elements), flattened
         at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
-    elif buffer.space == "private":
+    elif buffer.space == ir.AddressSpace.PRIVATE:
         # (elements, workgroups, threads), flattened
         at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
     return at

@@ -134,7 +134,7 @@ class WgslPrinter(Printer):
             name = self.name_of(buffer, buffer.name)
             yield f"@group(0) @binding({i}) var<storage, {access}> {name}: array<{self.element(buffer)}>;{note}"
         for buffer in self.kernel.local:
-            if buffer.space == "workgroup":
+            if buffer.space == ir.AddressSpace.WORKGROUP:
                 note = f"  // {buffer.note}" if buffer.note else ""
                 yield f"var<workgroup> {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};{note}"
         yield ""
@@ -147,7 +147,7 @@ class WgslPrinter(Printer):
 
     def private(self) -> Iterator[str]:
         for buffer in self.kernel.local:
-            if buffer.space == "private":
+            if buffer.space == ir.AddressSpace.PRIVATE:
                 yield f"{INDENT}var {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};"
 
     def element(self, buffer: ir.Buffer) -> str:
@@ -161,7 +161,7 @@ class WgslPrinter(Printer):
         """The type of a workgroup or private array. Drivers pack workgroup variables one after the other, so beside
         matrices each takes a multiple of 16 bytes: then all of them begin at one."""
         count = -(-buffer.length // buffer.width)
-        if buffer.space == "workgroup" and MATRICES in self.needs:
+        if buffer.space == ir.AddressSpace.WORKGROUP and MATRICES in self.needs:
             # Elements in 16 bytes.
             unit = max(1, MATRIX_BYTES // (buffer.width * buffer.dtype.bytes))
             count = -(-count // unit) * unit

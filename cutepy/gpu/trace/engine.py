@@ -36,7 +36,11 @@ from .state import Trace
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
 ORIGIN: Sum = Congruent({}, 0)
-_SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
+_SPACES: dict[ir.AddressSpace, Space] = {
+    ir.AddressSpace.STORAGE: "gmem",
+    ir.AddressSpace.WORKGROUP: "smem",
+    ir.AddressSpace.PRIVATE: "rmem",
+}
 #: Elements that one call loads or stores in a thread: far more than any has registers for.
 MOST_ELEMENTS = 1 << 16
 _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
@@ -104,7 +108,11 @@ class BufferEngine:
         """`self[table[v, m, n]] += sum over k of a[v, m, k] * b[v, n, k]` in registers, a vector at a time; False, and
         nothing done, for other memory. What `gemm` emits element by element comes to the same, the longer way.
         """
-        if self.buffer.space != "private" or table.dtype == object or self.dtype.accumulator is not self.dtype:
+        if (
+            self.buffer.space != ir.AddressSpace.PRIVATE
+            or table.dtype == object
+            or self.dtype.accumulator is not self.dtype
+        ):
             return False
         _, m, n = table.shape
         key = table.tobytes()
@@ -136,7 +144,7 @@ class BufferEngine:
         """The elements at `offsets`, each named, up to `most` neighbours at once; 0 where the mask is false."""
         ((base, table), carried), place = self._placed(offsets), user_place()
         found = np.empty(table.size, object)
-        private = self.buffer.space != "storage"
+        private = self.buffer.space != ir.AddressSpace.STORAGE
         # One load an access; the entries of the table are its lanes.
         for access in _accesses(self.trace, table, where, min(most, self.most), base=base):
             self._check_register(access)
@@ -213,7 +221,7 @@ class BufferEngine:
 
     def _first(self, window: Window) -> ir.Expr:
         """Where a matrix begins."""
-        if self.buffer.space == "private":
+        if self.buffer.space == ir.AddressSpace.PRIVATE:
             raise KernelError(f"{user_place()}: a matrix of {self.name}: registers of one thread have none; stage it")
         return self.place(window.offset)[0]
 

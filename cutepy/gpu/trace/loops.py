@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ..ir import (
+    AddressSpace,
     Break,
     Buffer,
     Const,
@@ -184,7 +185,9 @@ class Repeated(Block):
             same_again = isinstance(stmt, Let) and not any(
                 n in changing or not (isinstance(n, Load) or is_pure(n)) for n in made_of
             )
-            if not same_again or any(load.buffer.space != "storage" or load.buffer.writable for load in read):
+            if not same_again or any(
+                load.buffer.space != AddressSpace.STORAGE or load.buffer.writable for load in read
+            ):
                 changing.add(stmt.binds)
         if not any(self.dead or v in changing for exit_ in self.exits for v in variables(exit_.condition)):
             raise KernelError(

@@ -287,7 +287,7 @@ def existing_slot(
 
 def new_slot(trace: Trace, owner: Owner, register: Register) -> RegisterSlot:
     """A new array of one element for a variable."""
-    buffer = trace.local_array(register.dtype, 1, "private", re.findall(r"\w+", owner[1])[0])
+    buffer = trace.local_array(register.dtype, 1, ir.AddressSpace.PRIVATE, re.findall(r"\w+", owner[1])[0])
     trace.owners[buffer] = owner
     return RegisterSlot(buffer, register)
 

@@ -9,7 +9,7 @@ from traceback import extract_tb, walk_tb
 from types import CodeType
 
 from ...errors import CutepyError, DeviceError, KernelError
-from ..ir import Expr, Kernel, TracedValueError
+from ..ir import AddressSpace, Expr, Kernel, TracedValueError
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
 from .bytecode import instructions
@@ -124,7 +124,7 @@ def check_limits(
     try:
         program.check(limits, features, device)
     except DeviceError as error:
-        shared = [b for b in kernel.local if b.space == "workgroup"]
+        shared = [b for b in kernel.local if b.space == AddressSpace.WORKGROUP]
         place = ""
         if program.shared_bytes > limits.workgroup_bytes and shared:
             largest = max(shared, key=lambda b: b.length * b.dtype.bytes)

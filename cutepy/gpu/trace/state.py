@@ -191,7 +191,9 @@ class Trace:
             shared = isinstance(leaf, ir.Builtin) and leaf.name.startswith(("workgroup_id", "num_"))
             return leaf in self.uniform or shared or isinstance(leaf, ir.Param)
 
-        return ir.is_uniform(value, agreed, lambda b: b.space == "storage" and not b.writable, self.agreed)
+        return ir.is_uniform(
+            value, agreed, lambda b: b.space == ir.AddressSpace.STORAGE and not b.writable, self.agreed
+        )
 
     def begin_block(self, divergent: str, holds: ir.Expr | None = None) -> list[ir.Stmt]:
         """An inner block, whose statements the caller puts where they belong when it is complete; `holds` is true
@@ -235,11 +237,11 @@ class Trace:
         left = [part for part in ir.conjuncts(condition) if part not in held]
         return reduce(and_, left) if left else ir.const(True, bool_)
 
-    def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> ir.Buffer:
+    def local_array(self, dtype: DType, length: int, space: ir.AddressSpace, wish: str, note: str = "") -> ir.Buffer:
         """A new workgroup or private array."""
         buffer = ir.Buffer(self.unique(wish), gpu_dtype(dtype), length, space, writable=True, note=note)
         self.local.append(buffer)
-        if space == "workgroup":
+        if space == ir.AddressSpace.WORKGROUP:
             self.places[buffer.name] = user_place()
         return buffer
 

@@ -13,7 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, Param, Var, binary, conjuncts, const, is_uniform, negated, nodes, rewrite, var
+from ..ir import (
+    AddressSpace,
+    Const,
+    Expr,
+    Param,
+    Var,
+    binary,
+    conjuncts,
+    const,
+    is_uniform,
+    negated,
+    nodes,
+    rewrite,
+    var,
+)
 from ..ir.ranges import Integers, Unknown
 from ..ir.simplify import simplify
 from ..targets.wgsl import show
@@ -69,7 +83,7 @@ class _CutAtBarriers:
 
     def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
         """Add an interval, if it has a write to this memory: reads alone are no race."""
-        space = "storage" if self.storage else "workgroup"
+        space = AddressSpace.STORAGE if self.storage else AddressSpace.WORKGROUP
         wanted = tuple(a for a in accesses if a.buffer.space == space)
         if any(a.verb != "reads" for a in wanted):
             self.intervals.append(BarrierInterval(wanted, shared))

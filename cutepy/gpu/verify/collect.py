@@ -229,11 +229,11 @@ class _Walk:
                     self.state.put(var, None if lane is not None else self.resolve(value))
                 case ir.Change(buffer=buffer, value=value):
                     out += self.access(stmt.VERB, stmt, value.lanes, around)
-                    if isinstance(stmt, ir.Store) and buffer.space == "private":
+                    if isinstance(stmt, ir.Store) and buffer.space == ir.AddressSpace.PRIVATE:
                         self.state.store(buffer, stmt.index, self.resolve(value))
-                    elif buffer.space == "private":
+                    elif buffer.space == ir.AddressSpace.PRIVATE:
                         self.state.forget_array(buffer)
-                    elif buffer.space == "workgroup" and buffer.dtype.kind in "iu":
+                    elif buffer.space == ir.AddressSpace.WORKGROUP and buffer.dtype.kind in "iu":
                         plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
                         plain = plain and value.lanes == buffer.width == 1
                         self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Buffer, Expr, conjuncts, negated
+from ..ir import AddressSpace, Buffer, Expr, conjuncts, negated
 from ..ir.ranges import Integers, MadeUp, Mask, Points, Unknown, exact, linear, range_of
 from ..ir.simplify import from_linear, simplify
 from ..targets.wgsl import show
@@ -55,7 +55,7 @@ class _FixedIds:
 
 def decide_written(model: Model) -> list[Verdict]:
     """One verdict for each array in workgroup memory that is read."""
-    read = {a.buffer for a in model.accesses if a.takes and a.buffer.space == "workgroup"}
+    read = {a.buffer for a in model.accesses if a.takes and a.buffer.space == AddressSpace.WORKGROUP}
     if not read:
         return []
     # 1. For every workgroup at once, its ids unknown; 2. if that does not prove all, workgroup by workgroup.
@@ -83,7 +83,7 @@ def decide_written(model: Model) -> list[Verdict]:
 class _Run:
     def __init__(self, model: Model, hidden: frozenset[Expr] = frozenset()) -> None:
         self.model, self.hidden = model, hidden
-        self.accesses = [a for a in model.accesses if a.buffer.space == "workgroup"]
+        self.accesses = [a for a in model.accesses if a.buffer.space == AddressSpace.WORKGROUP]
         self.memory: dict[Buffer, _Memory] = {}
         self.assumed: frozenset[Expr] = frozenset()
         self.masked: frozenset[Expr] = frozenset()
@@ -103,7 +103,7 @@ class _Run:
         return [g for g in guards if self.unresolved([g]) or self.model.leaves(g) & self.masked]
 
     def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
-        arrays = [b for b in self.model.kernel.local if b.space == "workgroup"]
+        arrays = [b for b in self.model.kernel.local if b.space == AddressSpace.WORKGROUP]
         self.memory = {b: _Memory(np.zeros(-(-b.length // b.width) * b.width, bool)) for b in arrays}
         self.run(self.model.items, self.scope({} if ids is None else ids))
 
@@ -144,7 +144,7 @@ class _Run:
     def run(self, items: Iterable[Item], scope: _FixedIds) -> None:
         for item in items:
             match item:
-                case Access(buffer=buffer) if buffer.space == "workgroup":
+                case Access(buffer=buffer) if buffer.space == AddressSpace.WORKGROUP:
                     self.access(item, scope)
                 case Fence():
                     self.fence(item, scope)
@@ -176,7 +176,7 @@ class _Run:
         """The first iteration of each kind. All threads are in one: that they agree on the guards of a barrier is
         another claim."""
         guards = () if loop.inside is None else conjuncts(loop.inside)
-        inside = [a for a in flat(body) if isinstance(a, Access) and a.buffer.space == "workgroup"]
+        inside = [a for a in flat(body) if isinstance(a, Access) and a.buffer.space == AddressSpace.WORKGROUP]
         unsure = {g for g in guards if self.unresolved([g])}
         indices, fences = [a.index for a in inside], [g for f in flat(body) if isinstance(f, Fence) for g in f.guards]
         values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]

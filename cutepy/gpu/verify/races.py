@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...layout.affine import Congruent
-from ..ir import Buffer, Const, Expr, Param, nodes
+from ..ir import AddressSpace, Buffer, Const, Expr, Param, nodes
 from ..ir.ranges import Integers, Mask, linear
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval, barrier_intervals
@@ -159,13 +159,13 @@ def decide_races(model: Model) -> list[Verdict]:
     for buffer in (*model.kernel.buffers, *model.kernel.local):
         verbs = {a.verb for a in model.accesses if a.buffer is buffer}
         changed = not verbs <= {"reads"}
-        if buffer.space == "workgroup" and changed:
+        if buffer.space == AddressSpace.WORKGROUP and changed:
             answers = _within(model, buffer, shared)
             count = f"{len(shared)} places" if len(shared) > 1 else "1 place"
             verdicts.append(_verdict(buffer, answers, verbs, f"between barriers in {count}"))
         elif buffer.shape and changed:
             verdicts.append(_verdict(buffer, _by_coordinates(model, buffer, bindings), verbs, "for all sizes"))
-        elif buffer.space == "storage" and changed:
+        elif buffer.space == AddressSpace.STORAGE and changed:
             answer, single = check_groups(model, buffer)
             answers = [answer] if answer.witness or single else [answer, *_within(model, buffer, bindings)]
             verdicts.append(_verdict(buffer, answers, verbs, "in the whole grid"))

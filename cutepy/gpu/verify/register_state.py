@@ -57,7 +57,7 @@ class RegisterState:
                 self.cells[cell] = value
             else:
                 self.read[node] = value
-            if isinstance(node, ir.Load) and node.buffer.space != "private":
+            if isinstance(node, ir.Load) and node.buffer.space != ir.AddressSpace.PRIVATE:
                 self.read_from[value] = node.buffer
         return value
 
@@ -109,12 +109,16 @@ class RegisterState:
             changed = stmt.var if isinstance(stmt, ir.Declare) else stmt.sets
             if changed is not None:
                 self.cells.pop(changed, None)
-            elif isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
+            elif isinstance(stmt, ir.Change) and stmt.buffer.space == ir.AddressSpace.PRIVATE:
                 self.forget_array(stmt.buffer)
 
 
 def cell_of(node: ir.Expr) -> Cell | None:
-    if isinstance(node, ir.Load) and node.buffer.space == "private" and node.lanes == node.buffer.width == 1:
+    if (
+        isinstance(node, ir.Load)
+        and node.buffer.space == ir.AddressSpace.PRIVATE
+        and node.lanes == node.buffer.width == 1
+    ):
         return (node.buffer, int(node.index.value)) if isinstance(node.index, ir.Const) and node.where is None else None
     return node if isinstance(node, ir.Var) else None
 
@@ -126,7 +130,11 @@ def set_in(body: ir.Block) -> list[tuple[Cell, ir.Expr]]:
     for stmt in ir.statements(body):
         if stmt.sets is not None and stmt.sets not in declared and stmt.sets.dtype.kind in "iu":
             cells.append((stmt.sets, stmt.sets))
-        elif isinstance(stmt, ir.Store) and stmt.buffer.space == "private" and stmt.buffer.dtype.kind in "iu":
+        elif (
+            isinstance(stmt, ir.Store)
+            and stmt.buffer.space == ir.AddressSpace.PRIVATE
+            and stmt.buffer.dtype.kind in "iu"
+        ):
             node = ir.load(stmt.buffer, stmt.index)
             cell = cell_of(node)
             if cell is not None:

@@ -143,7 +143,7 @@ class Encoding:
         for storage in (False, True):
             self.last[storage] = (_number(0),) * (1 + self.depth)
         for buffer in kernel.local:
-            if buffer.space == "private" and buffer.dtype in (u32, i32):
+            if buffer.space == ir.AddressSpace.PRIVATE and buffer.dtype in (u32, i32):
                 self.env[buffer] = z3.K(z3.BitVecSort(32), _number(0))
         self.block(kernel.body, _Path())
 
@@ -325,9 +325,9 @@ class Encoding:
             found = self.unknown(path, node.dtype, node.lanes)
         else:
             at = [index * buffer.width + lane for lane in range(node.lanes)]
-            if buffer.space == "private":
+            if buffer.space == ir.AddressSpace.PRIVATE:
                 items = [z3.Select(self.env[buffer], x) for x in at]
-            elif buffer.space == "storage" and buffer not in self.written:
+            elif buffer.space == ir.AddressSpace.STORAGE and buffer not in self.written:
                 items = [self.content(buffer)(x) for x in at]
             else:
                 items = [self.free(path, z3.BitVecSort(32)) for _ in at]
@@ -359,7 +359,7 @@ class Encoding:
         if self._trial:
             return
         found = SymbolicAccess(
-            verb, node.buffer, index, lanes, path.conditions, self.last[node.buffer.space == "storage"],
+            verb, node.buffer, index, lanes, path.conditions, self.last[node.buffer.space == ir.AddressSpace.STORAGE],
             (*path.order, _number(len(self.accesses))), path.sure, takes,
             f"{node.buffer.name}[{show(node.index)}]", node.place,
             tuple((memo[c], n) for c, n in zip(node.coordinates, node.shape, strict=True)), path.counters,
@@ -416,7 +416,7 @@ class Encoding:
         return self.free(path, z3.BoolSort()) if value is None else value
 
     def _races(self, buffer: ir.Buffer) -> bool:
-        return buffer.name in self.racing and buffer.space != "private"
+        return buffer.name in self.racing and buffer.space != ir.AddressSpace.PRIVATE
 
     def _assign(self, var: ir.Var, value: ir.Expr, lane: int | None, memo: dict[ir.Expr, Value]) -> None:
         new = memo[value]
@@ -804,7 +804,7 @@ def _set_in(block: ir.Block) -> set[Any]:
     for stmt in ir.statements(block):
         if stmt.sets is not None:
             found.add(stmt.sets)
-        if isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
+        if isinstance(stmt, ir.Change) and stmt.buffer.space == ir.AddressSpace.PRIVATE:
             found.add(stmt.buffer)
     return found
 

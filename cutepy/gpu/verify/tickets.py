@@ -39,7 +39,7 @@ def tickets_of(kernel: ir.Kernel, work: list[Work]) -> dict[ir.Expr, Ticket]:
             changed.setdefault(stmt.buffer, []).append(number)
     tickets: dict[ir.Expr, Ticket] = {}
     for buffer, numbers in changed.items():
-        if buffer.dtype.kind in "iu" and buffer.space in ("storage", "workgroup"):
+        if buffer.dtype.kind in "iu" and buffer.space != ir.AddressSpace.PRIVATE:
             tickets |= _of_array(kernel, buffer, work, numbers)
     return tickets
 
@@ -49,7 +49,7 @@ def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: l
     adds = [number for number in numbers if _is_addition(work[number][0])]
     others = [number for number in numbers if number not in adds]
     # 1. Nothing else changes the array once additions begin: a barrier of the whole workgroup lies between.
-    if not adds or (others and buffer.space == "storage"):
+    if not adds or (others and buffer.space == ir.AddressSpace.STORAGE):
         return {}
     if others and not any(_is_barrier(work[number]) for number in range(others[-1], adds[0])):
         return {}
@@ -62,7 +62,7 @@ def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: l
     tickets: dict[ir.Expr, Ticket] = {}
     for element, own in by_element.items():
         steps = {_amount(work[number][0]) for number in own}
-        threads = kernel.threads * (prod(kernel.grid) if buffer.space == "storage" else 1)
+        threads = kernel.threads * (prod(kernel.grid) if buffer.space == ir.AddressSpace.STORAGE else 1)
         # All threads, all iterations, all statements together must not wrap: then no old value comes twice.
         total = sum(_amount(work[number][0]) * threads * _executions(work[number][2]) for number in own)
         if len(steps) > 1 or total > U32_LIMIT:

@@ -25,7 +25,7 @@ import numpy as np
 import z3
 
 from ...errors import KernelError
-from ..ir import Barrier, Buffer, For, Kernel, statements
+from ..ir import AddressSpace, Barrier, Buffer, For, Kernel, statements
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch
@@ -153,7 +153,7 @@ class _Prover:
                     there = dict(self.other)[tid]
                     near = [tid != there, *[x == y for x, y in self.other if any(x is g for g in groups)]]
                     yield [*meet, *near, *[x == y for x, y in zip(a.last, last, strict=True)]], (a, b)
-                if groups and a.buffer.space == "storage":
+                if groups and a.buffer.space == AddressSpace.STORAGE:
                     far = [x != y for x, y in self.other if any(x is g for g in groups)]
                     yield [*meet, z3.Or(far)], (a, b)
 
@@ -389,7 +389,7 @@ class _Meetings(Watch):
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         space = next(b.space for b in (*self.kernel.buffers, *self.kernel.local) if b.name == self.array)
-        if stmt.storage == (space == "storage"):
+        if stmt.storage == (space == AddressSpace.STORAGE):
             self.epochs = self.epochs + s.everyone.any(axis=1)
 
     def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
@@ -405,7 +405,7 @@ class _Meetings(Watch):
             number = np.full(group.shape, len(self.known))
             self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[group],
                                        np.full(group.shape, verb), number]))  # fmt: skip
-            if check.buffer.space != "workgroup":
+            if check.buffer.space != AddressSpace.WORKGROUP:
                 continue
             keys = list(zip(self.groups[group].tolist(), (first + lane).tolist(), strict=True))
             if check.takes and self.unwritten is None:
