@@ -1,8 +1,9 @@
 """A product sharded over two GPUs, by rows and by k, moved by NCCL: `python tools/mesh_two_gpus.py [N] [--devices D]`.
 
-One process for each GPU, which takes the adapter of its rank (`CUTEPY_ADAPTER`). The local parts are `ops.matmul` of
-f32 on the device; what moves is what `redistribution` plans, by torch.distributed (NCCL where there is a GPU for each
-process, else gloo). Elements are whole numbers of at most 3, so every sum is exact and results are compared with `==`.
+One process for each GPU, which opens the adapter of its rank (`gpu.open_device(rank)`). The local parts are
+`ops.matmul` of f32 on the device; what moves is what `redistribution` plans, by torch.distributed (NCCL where there
+is a GPU for each process, else gloo). Elements are whole numbers of at most 3, so every sum is exact and results are
+compared with `==`.
 Prints the device time of the products beside one GPU's, the time of the moves, and "equal" or how many elements are
 not. The exit status is 1 unless all is equal.
 """
@@ -103,7 +104,6 @@ def measured(rank: int, devices: int, n: int, port: int) -> dict[str, object]:
     # Multicast over NVLink stays off: a fault in it can take the host's other GPUs with it.
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    os.environ["CUTEPY_ADAPTER"] = str(rank if own_gpu else 0)
     where = torch.device("cuda", rank) if own_gpu else torch.device("cpu")
     if own_gpu:
         torch.cuda.set_device(where)
@@ -112,9 +112,8 @@ def measured(rank: int, devices: int, n: int, port: int) -> dict[str, object]:
     # Processes wait for one another on their CPUs: a barrier of NCCL would keep the waiting GPU busy.
     group = dist.new_group(backend="gloo")
     from cutepy import gpu, ops
-    from cutepy.gpu import default_device
 
-    device = default_device()
+    device = gpu.open_device(rank if own_gpu else 0)
     beside = torch.cuda.get_device_name(where) if own_gpu else "CPU"
     print(f"process {rank}: {device.adapter.summary}; torch: {beside}", flush=True)
     draw = np.random.default_rng(0)
@@ -123,10 +122,14 @@ def measured(rank: int, devices: int, n: int, port: int) -> dict[str, object]:
     if own_gpu:
         torch.cuda.synchronize()
 
-    line: dict[str, object] = {"one": device_seconds(device, gpu.array(a), gpu.array(b)) if rank == 0 else 0.0}
+    line: dict[str, object] = {
+        "one": device_seconds(device, gpu.array(a, device=device), gpu.array(b, device=device)) if rank == 0 else 0.0
+    }
     for name, (cuts, partial, end) in CASES.items():
         at_a, at_b = (Placement.split((n, n), (devices,), axes) for axes in cuts)
-        left, right = (gpu.array(x[np.ix_(*at.local_coordinates(rank))].copy()) for x, at in ((a, at_a), (b, at_b)))
+        left, right = (
+            gpu.array(x[np.ix_(*at.local_coordinates(rank))].copy(), device=device) for x, at in ((a, at_a), (b, at_b))
+        )
         device.wait()
         dist.barrier(group)
         line[name] = device_seconds(device, left, right)
