@@ -136,6 +136,7 @@ def command_line(command: str) -> Callable[..., object]:
 def faults(count: int, seed: object) -> dict[tuple[str, str], str]:
     """The faults of `count` calls: by name and kind of error, the first call."""
     rng = random.Random(f"junk calls {seed}")
+    gpu.array(np.ones(4, np.float32)).numpy()  # the drivers start once a process, and are no matter of a call
     called, found = names(), dict[tuple[str, str], str]()
     for number in range(count):
         name, call, options = called[number % len(called)] if number < 3 * len(called) else rng.choice(called)

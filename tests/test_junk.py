@@ -7,8 +7,20 @@ import pytest
 from junk_calls import faults
 from layout.junk_cases import nested
 
-from cutepy import BitMap, ComposedLayout, Layout, _, draw, gpu, make_identity_tensor, make_tensor, ops, vectorised
-from cutepy.errors import DeviceError, DrawError, KernelError, LayoutError, TensorError
+from cutepy import (
+    BitMap,
+    ComposedLayout,
+    Layout,
+    Swizzle,
+    _,
+    draw,
+    gpu,
+    make_identity_tensor,
+    make_tensor,
+    ops,
+    vectorised,
+)
+from cutepy.errors import CutepyError, DeviceError, DrawError, KernelError, LayoutError, TensorError
 from cutepy.layout.public import OperandError
 
 
@@ -38,11 +50,27 @@ def test_junk_calls_are_answered_or_refused(seed: str) -> None:
         (lambda: gpu.pointwise(Layout(4)), KernelError, "a formula"),
         (lambda: gpu.MatrixPlan(1), KernelError, "tile is 1"),
         (lambda: make_tensor(np.zeros(4, np.float32))[10**5000], TensorError, "coordinate"),
+        (lambda: Layout(int, -1), LayoutError, "a size is <class 'int'>"),
+        (lambda: Swizzle((), 10**5000, (1, 1)), LayoutError, "whole numbers"),
+        (lambda: Swizzle(1, 10**5000, 3), LayoutError, "bits"),
+        (lambda: gpu.Plan(10**5000), KernelError, "tile is a int"),
+        (lambda: make_tensor(np.zeros((4, 8), np.float32))(1, 2, 10**5000), CutepyError, "coordinate"),
+        (lambda: make_tensor(np.zeros(4, np.float32)).__setitem__(1, Layout(1 << 20)), TensorError, "no number"),
+        (lambda: ops.arange(1 << 40), TensorError, "i32 holds"),
+        (lambda: ops.arange(250, 260, dtype="u8"), TensorError, "u8 holds 0 to 255"),
+        (lambda: draw(Layout(4), color=np.float32), DrawError, "its value"),
+        (lambda: draw(Layout(4), label=lambda: 1), DrawError, "its value"),
     ],
 )
 def test_what_ended_bare(call, error, says) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+def test_numbers_of_many_digits_are_written() -> None:
+    huge = Layout((2, 10**5000), (1, -(10**4999)))
+    assert eval(repr(huge)) == huge
+    assert str(huge) == f"(2,{10**5000:#x}):(1,{-(10**4999):#x})"
 
 
 def test_values_that_repeat_are_moved_together() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from inspect import signature
 from typing import Literal, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from ..errors import DrawError, shown
@@ -97,9 +98,30 @@ class Look:
 def _chosen(what: str, asked: str | CellFunction | None, allowed: tuple[str, ...]) -> str | CellFunction:
     if asked is None:
         return allowed[0]
-    if callable(asked) or (isinstance(asked, str) and asked in allowed):
+    if callable(asked):
+        return _of_cells(what, asked)
+    if isinstance(asked, str) and asked in allowed:
         return asked
     raise DrawError(f"{what}={shown(asked)}: this picture has {what}s by {', '.join(allowed)}, or by a function")
+
+
+def _of_cells(what: str, function: CellFunction) -> CellFunction:
+    """The function, which takes a coordinate and a value; DrawError where it does not."""
+    refused = DrawError(f"{what}={shown(function)}: it is called with the coordinate of a cell and its value")
+    try:
+        signature(function).bind(0, 0)
+    except TypeError:
+        raise refused from None
+    except ValueError:  # a builtin whose parameters nobody knows
+
+        def call(coordinate: Coordinate, value: object) -> object:
+            try:
+                return function(coordinate, value)
+            except TypeError as error:
+                raise refused from error
+
+        return call
+    return function
 
 
 class Options(TypedDict, total=False):

@@ -111,9 +111,8 @@ def verdicts(layout: AnyLayout, thread: int, access: ThreadAccess) -> list[str]:
     ['values 0, 1: not one access of 8 bytes, offset 5 does not follow 1']
     """
     offsets, count = offsets_of(layout, thread, access), access.count
-    return [_verdict(start, offsets[start : start + count], access) for start in range(0, len(offsets), count)][
-        :MOST_ROWS
-    ]
+    starts = range(0, len(offsets), count)[:MOST_ROWS]
+    return [_verdict(start, offsets[start : start + count], access) for start in starts]
 
 
 def summed(sentences: list[str]) -> list[str]:
@@ -166,12 +165,14 @@ def cell_rows(layout: AnyLayout, index: int, access: ThreadAccess) -> list[list[
         return [*rows, ["value", show(offset)]]
     where, address, bank = access.at(offset)
     thread, value = thread_of(layout, index, access)
+    start = value - value % access.count
+    taken = offsets_of(layout, thread, access)[start : start + access.count]
     return [
         *rows,
         ["offset", where],
         ["address", f"{address}, {access.element_bytes} bytes"],
         ["bank", f"{bank} of {BANKS}"],
-        [f"thread {thread}", verdicts(layout, thread, access)[value // access.count]],
+        [f"thread {thread}", _verdict(start, taken, access)],
     ]
 
 

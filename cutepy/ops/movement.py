@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import LayoutError, TensorError
+from ..errors import LayoutError, TensorError, shown
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
@@ -235,13 +235,21 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: o
     >>> arange(2, 8, 2).numpy().tolist(), arange(3.0).dtype.name
     ([2, 4, 6], 'f32')
 
-    Raises TensorError for a step of 0.
+    Raises TensorError for a step of 0, and where the element type does not hold a number of them.
     """
     if step == 0:
         raise TensorError(f"arange({start}, {stop}, {step}): the step is 0; it must lead from start to stop")
     begin, end = (0, start) if stop is None else (start, stop)
     whole = all(isinstance(number, int) for number in (begin, end, step))
     kind = as_dtype(("i32" if whole else "f32") if dtype is None else dtype)
+    if whole and kind.kind in "iu" and (numbers := range(begin, end, step)):
+        low, high = np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max
+        if not low <= min(numbers[0], numbers[-1]) <= max(numbers[0], numbers[-1]) <= high:
+            raise TensorError(
+                f"arange({shown(start)}, {shown(stop)}, {shown(step)}): it runs from "
+                f"{shown(numbers[0])} to {shown(numbers[-1])}, and {kind} holds {low} to {high}; give a wider dtype"
+            )
+        return from_array(np.arange(begin, end, step, kind.numpy), kind)
     return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
 
 

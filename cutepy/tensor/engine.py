@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from ..errors import TensorError
+from ..errors import TensorError, shown
 from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
@@ -305,7 +305,10 @@ def fit_values(values: Scalars, dtype: DType) -> Array:
 
     Raises TensorError where a fraction, a sign or high bits would be lost.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise TensorError(f"store of {shown(values)} as {dtype}: it is no number and no array: {error}") from error
     if array.dtype.name == dtype.numpy:
         return array
     # Kinds only widen: bool < integer < float < complex; between integers the values decide.

@@ -90,7 +90,7 @@ def test_further_modes_are_further_grids() -> None:
     assert [grid.caption for grid in drawing.figure.grids] == ["(_,_,0)", "(_,_,1)", "(_,_,2)", "(_,_,3)"]
     for k, grid in enumerate(drawing.figure.grids):
         assert rows(grid) == [[str(layout(i, j, k)) for j in range(3)] for i in range(2)]
-        assert grid.hints[0] == f"(0,0,{k}) → {layout(0, 0, k)}"
+        assert grid.hints[0] == f"(0,0,({k % 2},{k // 2})) → {layout(0, 0, k)}"
     assert draw(Layout((2, 2, 20))).figure.notes == ("and 4 more grids",)
 
 
@@ -202,6 +202,17 @@ def test_thread_value_outside_of_the_tile_is_refused() -> None:
         draw(Layout((4, 8)), view=ThreadValue((4, 4)))
     with pytest.raises(DrawError, match="thread, value"):
         draw(Layout(8), view="tv")
+
+
+def test_further_modes_are_nested_in_coordinates() -> None:
+    layout = Layout((2, (2, 3), (4, 2)), (30, (1, 10), (0, 60)))
+    (grid,) = draw(layout, view="memory").figure.grids
+    named = {label.split("\n")[0] for label in grid.labels if "(" in label}
+    assert "(1,(0,1),(0,1))" in named and all(name.count("(") == 3 for name in named)
+    told = draw(layout).figure.grids[-1]
+    assert told.hints[1].startswith("(0,(1,0),(3,1)) ") and "(0,(1,0),(3,1)) " in told.text(1)
+    marked = draw(layout, highlight=(1, (0, 1), (None, 1))).figure
+    assert [len(grid.marked) for grid in marked.grids] == [0] * 4 + [1] * 4
 
 
 def test_memory() -> None:

@@ -115,6 +115,16 @@ def test_a_cell_is_where_the_layout_says(text: str, lanes: int) -> None:
             assert [rows["coordinate"], rows["offset"]] in [row_of(row, layout.rank, lanes) for row in owner["rows"]]
 
 
+@pytest.mark.parametrize("wide", [4, 16])
+def test_a_cell_is_answered_for_a_thread_of_more_values_than_are_listed(wide: int) -> None:
+    text, access = "(1,(4,4),6):(24,(0,1),24)", {**ACCESS, "access_bytes": wide}
+    last = asked("cell", text=text, view="grid", options={}, grid=5, place=15, access=access)
+    assert last["rows"][:2] == [["coordinate", "(0,(3,3),5)"], ["index", "95"]]
+    subject = "value 95: one" if wide == 4 else "values 92 to 95: not one"
+    name, verdict = last["rows"][-1]
+    assert name == "thread 0" and verdict.startswith(f"{subject} access of {wide} bytes")
+
+
 def row_of(row: list[str], rank: int, lanes: int) -> list[str]:
     """Coordinate and offset of a row of a thread, the coordinate put back as the layout has it."""
     if rank < 2:

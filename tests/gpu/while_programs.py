@@ -335,7 +335,7 @@ def judge(seed: int) -> str:
     kernel, data = writer.kernel(), [writer.arrays(rng, most) for most in (64, 3, 9)]
     try:
         with budget(None if seed % 8 == 0 else 1 << 13):
-            verdicts = kernel.verify(*data[0]).verdicts
+            verdicts = kernel.verify(*data[0], prover="cutepy").verdicts  # z3 chooses what x holds: no run has that
         made_up(kernel, data[0])
     except CutepyError as error:
         return f"refused: {str(error).partition(': ')[2][:60]}"

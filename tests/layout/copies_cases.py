@@ -14,6 +14,8 @@ from cutepy.layout.values.composed import AnyLayout
 Groups = list[list[int]]
 """The elements that are moved at once."""
 
+SIDES = ("source", "target")
+
 
 def random_side(rng: random.Random, shape: tuple[int, ...]) -> AnyLayout:
     """An order of the modes, each maybe followed by unused elements, maybe swizzled."""
@@ -74,27 +76,43 @@ def groups_of(case: dict[str, object], count: int) -> Groups | None:
     return found if len(found[-1]) == count else None
 
 
-def cost(case: dict[str, object], accesses: Sequence[Sequence[int]], count: int) -> int:
-    """What accesses take, each by so many threads that begin at these elements, byte by byte."""
-    total = 0
-    lanes, banks, size = (case[name] for name in ("lanes", "banks", "element_bytes"))
-    wide = count * size  # type: ignore[operator]
-    together = max(1, lanes * 4 // max(4, wide))  # type: ignore[operator, call-overload]
-    for side, space in zip(("source", "target"), case["spaces"], strict=True):  # type: ignore[call-overload]
-        layout = case[side]
-        for access in accesses:
-            for start in range(0, len(access), lanes):  # type: ignore[call-overload]
-                bytes_of = [
-                    range(layout(element) * size, layout(element) * size + wide)  # type: ignore[operator]
-                    for element in access[start : start + lanes]  # type: ignore[operator]
-                ]
-                if space == "gmem":
-                    total += len({byte // 32 for some in bytes_of for byte in some})
-                    continue
-                for first in range(0, len(bytes_of), together):
-                    words = {byte // 4 for some in bytes_of[first : first + together] for byte in some}
-                    total += max(sum(word % banks == bank for word in words) for bank in range(banks))  # type: ignore[call-overload]
-    return total
+class Costs:
+    """What accesses of a case take, each by so many threads that begin at its elements, counted byte by byte.
+
+    An access takes the same whatever the others are, so each is counted once.
+    """
+
+    def __init__(self, case: dict[str, object], count: int) -> None:
+        self.case, self.counted = case, dict[tuple[int, ...], int]()
+        self.wide = count * case["element_bytes"]  # type: ignore[operator]
+        self.offsets = [(space, offsets_of(case[side])) for side, space in zip(SIDES, case["spaces"], strict=True)]  # type: ignore[call-overload, arg-type]
+
+    def __call__(self, accesses: Sequence[Sequence[int]]) -> int:
+        return sum(self.access(tuple(access)) for access in accesses)
+
+    def access(self, elements: tuple[int, ...]) -> int:
+        """The transactions of one access on both sides."""
+        if elements not in self.counted:
+            lanes: int = self.case["lanes"]  # type: ignore[assignment]
+            groups = [elements[start : start + lanes] for start in range(0, len(elements), lanes)]
+            self.counted[elements] = sum(
+                self.group(space, [offsets[element] for element in group])
+                for space, offsets in self.offsets
+                for group in groups
+            )
+        return self.counted[elements]
+
+    def group(self, space: str, offsets: list[int]) -> int:
+        """The transactions of the lanes of one subgroup that begin at these elements."""
+        banks, size = self.case["banks"], self.case["element_bytes"]
+        bytes_of = [range(offset * size, offset * size + self.wide) for offset in offsets]  # type: ignore[operator]
+        if space == "gmem":
+            return len({byte // 32 for some in bytes_of for byte in some})
+        together, total = max(1, self.case["lanes"] * 4 // max(4, self.wide)), 0  # type: ignore[operator]
+        for first in range(0, len(bytes_of), together):
+            words = {byte // 4 for some in bytes_of[first : first + together] for byte in some}
+            total += max(sum(word % banks == bank for word in words) for bank in range(banks))  # type: ignore[operator, call-overload]
+        return total
 
 
 def accesses_of(case: dict[str, object], found: WidestCopy) -> list[list[int]]:
@@ -175,10 +193,11 @@ def judged(seed: int, extents: Sequence[int] = (2, 3, 4, 6, 8, 16), most: int = 
             some = [layout(thread, value + step) for step in range(widest)]
             if some not in (groups_of(case, widest) or []):
                 return f"{some} is no access: {found} for {case}", 1
-    counted = cost(case, accesses_of(case, found), widest)
+    cost = Costs(case, widest)
+    counted = cost(accesses_of(case, found))
     if counted != found.reads[0] + found.writes[0]:
         return f"{counted} counted, told are {found.reads[0]} and {found.writes[0]}: {found} for {case}", 1
-    least = min((cost(case, accesses, widest) for accesses in orders(case, widest)), default=counted)
+    least = min((cost(accesses) for accesses in orders(case, widest)), default=counted)
     return "", counted / least
 
 
@@ -191,5 +210,5 @@ def judged_any(seed: int) -> float:
             break
     found = widest_copy(**case)  # type: ignore[arg-type]
     units = [group[0] for group in groups_of(case, found.elements) or []]
-    least = min(cost(case, [list(order) for order in sharing], found.elements) for sharing in every_sharing(units, 4))
-    return cost(case, accesses_of(case, found), found.elements) / least
+    cost = Costs(case, found.elements)
+    return cost(accesses_of(case, found)) / min(map(cost, every_sharing(units, 4)))

@@ -39,6 +39,8 @@ def main(layouts: int, actions: int = 0, seed: int = 0) -> int:
                     wrong += 1
                     if wrong <= 20:
                         print(f"seed {number}: {problem}", flush=True)
+            if (number + 1 - seed) % 10 == 0:
+                print(f"{number + 1 - seed} layouts, {wrong} wrong, {time.monotonic() - start:.0f} s", flush=True)
         for number in range(seed, seed + actions):
             for problem in actions_are_wrong(browser, random.Random(f"actions {number}"), 20, page.as_uri()):
                 wrong += 1

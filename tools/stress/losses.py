@@ -1,8 +1,8 @@
 """A device that is destroyed from outside at a random moment: one DeviceError, and the next default device works.
 
-    python tools/stress/losses.py [PROCESSES] [--runtime wgpu|dawn]
+    python tools/stress/losses.py [PROCESSES] [--runtime wgpu|dawn] [--seed FIRST] [--tuning]
 
-Each process launches, reads, uploads or allocates in a loop while another thread destroys the device, by wgpu-py's
+Each process launches, reads, uploads or allocates (tunes, with --tuning) in a loop while another thread destroys the device, by wgpu-py's
 `destroy` or by the function of C. The exit status is 1 where a process aborted or hung, was told otherwise, or its next
 device did not work.
 """
@@ -78,6 +78,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("processes", nargs="?", type=int, default=200)
     parser.add_argument("--runtime", default="wgpu")
+    parser.add_argument("--seed", type=int, default=0, help="of the first process")
+    parser.add_argument("--tuning", action="store_true", help="tune in every process, which takes seconds each")
     parser.add_argument("--once", nargs=2, metavar=("SEED", "WAY"), help="one process, as this script starts it")
     options = parser.parse_args()
     os.environ["CUTEPY_RUNTIME"] = options.runtime
@@ -85,8 +87,8 @@ def main() -> None:
         print(once(int(options.once[0]), options.once[1]))
         return
     wrong = []
-    for seed in range(options.processes):
-        how = WAYS[seed % (len(WAYS) - 1)]  # tuning takes seconds: by --once
+    for seed in range(options.seed, options.seed + options.processes):
+        how = "tuning" if options.tuning else WAYS[seed % (len(WAYS) - 1)]
         command = [sys.executable, __file__, "--runtime", options.runtime, "--once", str(seed), how]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
@@ -96,7 +98,7 @@ def main() -> None:
         said = done.stdout.strip().rpartition("\n")[2]
         if done.returncode or said != "right":
             wrong.append(f"{seed}, {how}: status {done.returncode}, {said or done.stderr.strip()[-300:]}")
-    print(f"{options.runtime}: {options.processes} processes, {len(wrong)} wrong", *wrong[:20], sep="\n  ")
+    print(f"{options.runtime}: {options.processes} processes from seed {options.seed}, {len(wrong)} wrong", *wrong[:20], sep="\n  ")
     sys.exit(bool(wrong))
 
 

@@ -45,6 +45,11 @@ class Panel:
         return shifted if isinstance(shifted, tuple) else shifted + self.start
 
     @property
+    def further(self) -> tuple[IntTuple, ...]:
+        """`rest`, each entry nested as its mode."""
+        return tuple(map(idx2crd, self.rest, as_tuple(self.whole.shape)[2:]))
+
+    @property
     def caption(self) -> str:
         """The slice that the panel is."""
         return f"(_,_,{','.join(map(str, self.rest))})" if self.rest else ""
@@ -125,7 +130,9 @@ class Table:
             return ()
         down, across = self.modes
         crd = idx2crd(column, across)
-        return (crd,) if self.panel.layout.rank < 2 else (idx2crd(row, down), crd, *self.panel.rest)
+        if self.panel.layout.rank < 2:
+            return (crd,)
+        return (idx2crd(row, down), crd, *self.panel.further)
 
     def index(self, row: int, column: int) -> int:
         """The colexicographic index of a place in the whole layout."""
@@ -183,7 +190,7 @@ def hints_of(table: Table) -> tuple[str, ...]:
     """`(row,column) → value` for every place; nothing in a gap."""
     down, across = table.modes
     row_texts, column_texts = coordinate_texts(down, table.rows), coordinate_texts(across, table.columns)
-    tail = "".join(f",{entry}" for entry in table.panel.rest)
+    tail = "".join(f",{show(entry)}" for entry in table.panel.further)
     starts = [""] * len(row_texts) if table.panel.layout.rank < 2 else [f"{text}," for text in row_texts]
     ends = [f"{text}{tail}) → " for text in column_texts]
     said = str if table.whole_numbers else show

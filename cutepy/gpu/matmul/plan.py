@@ -81,7 +81,7 @@ class Plan:
     def __post_init__(self) -> None:
         for field, (fits, what) in FIELDS.items():
             if not fits(getattr(self, field)):
-                raise KernelError(f"{self}: {field} is {getattr(self, field)!r}; it takes {what}")
+                raise KernelError(f"{shown(self)}: {field} is {shown(getattr(self, field))}; it takes {what}")
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.threads_mnk
         # A thread owns blocks of 4 rows by 4 columns.
         if bm % (4 * tm) or bn % (4 * tn):

@@ -41,16 +41,15 @@ class Swizzle(Composable):
     def __post_init__(self) -> None:
         if any(type(n) is not int for n in (self.bits, self.base, self.shift)) or self.bits < 0 or self.base < 0:
             raise LayoutError(
-                f"Swizzle({self.bits!r}, {self.base!r}, {self.shift!r}): bits and base are whole numbers from 0"
+                f"Swizzle({shown(self.bits)}, {shown(self.base)}, {shown(self.shift)}): bits and base are whole numbers "
+                "from 0, shift a whole number"
             )
         if abs(self.shift) < self.bits:
-            raise LayoutError(
-                f"Swizzle({self.bits}, {self.base}, {self.shift}): |shift| must be at least bits, or the bits overlap"
-            )
+            numbers = ", ".join(map(shown, (self.bits, self.base, self.shift)))
+            raise LayoutError(f"Swizzle({numbers}): |shift| must be at least bits, or the bits overlap")
         if self.bits + self.base + abs(self.shift) > MOST_BITS:
-            raise LayoutError(
-                f"Swizzle({self.bits}, {self.base}, {self.shift}): no offset has more than {MOST_BITS} bits"
-            )
+            numbers = ", ".join(map(shown, (self.bits, self.base, self.shift)))
+            raise LayoutError(f"Swizzle({numbers}): no offset has more than {MOST_BITS} bits")
 
     @property
     def mask(self) -> int:

@@ -203,7 +203,7 @@ def _whole_number(value: Any, what: str, whole: object) -> int:
         return number
     # bool has __index__ too, but True as a size is almost always a mistake.
     truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
-    if not truth and hasattr(value, "__index__") and not getattr(value, "shape", ()):
+    if not truth and hasattr(type(value), "__index__") and not getattr(value, "shape", ()):
         number = value.__index__()
         return number
     raise LayoutError(

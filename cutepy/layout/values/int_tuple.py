@@ -348,5 +348,26 @@ def show(tree: object) -> str:
 
     >>> show((4, (2, 8))), show((4,)), show(())
     ('(4,(2,8))', '(4)', '()')
+
+    Integers of more digits than Python writes (4,300 by default) are hexadecimal.
     """
-    return f"({','.join(map(show, tree))})" if isinstance(tree, tuple) else str(tree)
+    if isinstance(tree, tuple):
+        return f"({','.join(map(show, tree))})"
+    try:
+        return str(tree)
+    except ValueError:
+        return hex(tree) if isinstance(tree, int) else f"a {type(tree).__name__}"
+
+
+def literal(tree: object) -> str:
+    """Python's notation of an int tuple, which evaluates back; long integers as `show` writes them.
+
+    >>> literal((4, (2, 8))), literal((4,)), literal(7)
+    ('(4, (2, 8))', '(4,)', '7')
+    """
+    try:
+        return repr(tree)
+    except ValueError:
+        if not isinstance(tree, tuple):
+            return show(tree)
+        return f"({', '.join(map(literal, tree))}{',' * (len(tree) == 1)})"

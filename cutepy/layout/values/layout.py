@@ -29,7 +29,7 @@ from .coordinates import (
 )
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
-from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, show
+from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, literal, show
 from .methods import LayoutMethods
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Layout(LayoutMethods):
         return f"{show(self.shape)}:{show(self.stride)}"
 
     def __repr__(self) -> str:
-        return f"Layout({self.shape!r}, {self.stride!r})"
+        return f"Layout({literal(self.shape)}, {literal(self.stride)})"
 
     @classmethod
     def parse(cls, text: str) -> Layout:
