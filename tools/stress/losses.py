@@ -2,9 +2,9 @@
 
     python tools/stress/losses.py [PROCESSES] [--runtime wgpu|dawn] [--seed FIRST] [--tuning]
 
-Each process launches, reads, uploads or allocates (tunes, with --tuning) in a loop while another thread destroys the device, by wgpu-py's
-`destroy` or by the function of C. The exit status is 1 where a process aborted or hung, was told otherwise, or its next
-device did not work.
+Each process launches, reads, uploads or allocates (tunes, with --tuning) in a loop while another thread destroys the
+device, by wgpu-py's `destroy` or by the function of C. The exit status is 1 where a process aborted or hung, was told
+otherwise, or its next device did not work.
 """
 
 from __future__ import annotations
@@ -98,7 +98,11 @@ def main() -> None:
         said = done.stdout.strip().rpartition("\n")[2]
         if done.returncode or said != "right":
             wrong.append(f"{seed}, {how}: status {done.returncode}, {said or done.stderr.strip()[-300:]}")
-    print(f"{options.runtime}: {options.processes} processes from seed {options.seed}, {len(wrong)} wrong", *wrong[:20], sep="\n  ")
+    print(
+        f"{options.runtime}: {options.processes} processes from seed {options.seed}, {len(wrong)} wrong",
+        *wrong[:20],
+        sep="\n  ",
+    )
     sys.exit(bool(wrong))
 
 
