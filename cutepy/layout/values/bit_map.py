@@ -21,6 +21,11 @@ MOST_BITS = 1024
 """The most bits of an offset that a map looks at."""
 
 
+def _call(numbers: tuple[object, ...]) -> str:
+    """A swizzle in a message."""
+    return f"Swizzle({', '.join(map(shown, numbers))})"
+
+
 @dataclass(frozen=True, slots=True)
 class Swizzle(Composable):
     """The map `x -> x ^ ((x & mask) >> shift)` with a mask of `bits` ones above bit `base + max(0, shift)`.
@@ -39,17 +44,13 @@ class Swizzle(Composable):
     shift: int
 
     def __post_init__(self) -> None:
-        if any(type(n) is not int for n in (self.bits, self.base, self.shift)) or self.bits < 0 or self.base < 0:
-            raise LayoutError(
-                f"Swizzle({shown(self.bits)}, {shown(self.base)}, {shown(self.shift)}): bits and base are whole numbers "
-                "from 0, shift a whole number"
-            )
+        numbers = (self.bits, self.base, self.shift)
+        if any(type(n) is not int for n in numbers) or self.bits < 0 or self.base < 0:
+            raise LayoutError(f"{_call(numbers)}: bits and base are whole numbers from 0, shift is a whole number")
         if abs(self.shift) < self.bits:
-            numbers = ", ".join(map(shown, (self.bits, self.base, self.shift)))
-            raise LayoutError(f"Swizzle({numbers}): |shift| must be at least bits, or the bits overlap")
+            raise LayoutError(f"{_call(numbers)}: |shift| must be at least bits, or the bits overlap")
         if self.bits + self.base + abs(self.shift) > MOST_BITS:
-            numbers = ", ".join(map(shown, (self.bits, self.base, self.shift)))
-            raise LayoutError(f"Swizzle({numbers}): no offset has more than {MOST_BITS} bits")
+            raise LayoutError(f"{_call(numbers)}: no offset has more than {MOST_BITS} bits")
 
     @property
     def mask(self) -> int:
