@@ -240,16 +240,18 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: o
     if step == 0:
         raise TensorError(f"arange({start}, {stop}, {step}): the step is 0; it must lead from start to stop")
     begin, end = (0, start) if stop is None else (start, stop)
-    whole = all(isinstance(number, int) for number in (begin, end, step))
-    kind = as_dtype(("i32" if whole else "f32") if dtype is None else dtype)
-    if whole and kind.kind in "iu" and (numbers := range(begin, end, step)):
+    if not (isinstance(begin, int) and isinstance(end, int) and isinstance(step, int)):
+        kind = as_dtype("f32" if dtype is None else dtype)
+        return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
+    kind = as_dtype("i32" if dtype is None else dtype)
+    if kind.kind in "iu" and (numbers := range(begin, end, step)):
         low, high = np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max
         if not low <= min(numbers[0], numbers[-1]) <= max(numbers[0], numbers[-1]) <= high:
             raise TensorError(
                 f"arange({shown(start)}, {shown(stop)}, {shown(step)}): it runs from "
                 f"{shown(numbers[0])} to {shown(numbers[-1])}, and {kind} holds {low} to {high}; give a wider dtype"
             )
-        return from_array(np.arange(begin, end, step, kind.numpy), kind)
+        return from_array(np.arange(begin, end, step, dtype=kind.numpy), kind)
     return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
 
 
