@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
-from ...layout import ComposedLayout, IntTuple, Layout, composition, conflict_free, from_modes, leaves, make_layout
-from ...tensor import common_refinement
+from ...layout import ComposedLayout, Layout, composition, conflict_free, from_modes, leaves, make_layout
+from ...tensor import Tensor, common_refinement, mode_layouts
 
 Factor = tuple[int, list[int]]
 """A factor of a mode that all operands share: its extent, and the stride of each."""
@@ -54,6 +55,11 @@ TRANSPOSED_ELEMENTS = 4096
 """Elements of a tile that is transposed in shared memory: 16 KiB of those of 4 bytes. By 64 x 64, with vectors on both
 sides, a copy has 0.98 of a plain one's bandwidth on an H200, and without vectors, of 16383 x 16385, 0.87; by 32 x 32 it
 has 0.82 and 0.67."""
+
+WIDE = 64
+"""Neighbours in a tile whose first mode is shorter than a whole tile."""
+SHORTEST_SIDE = 16
+"""Extents along both memories from which tiles are transposed; shorter runs stay in the caches."""
 
 
 def _shown(numbers: tuple[int, ...]) -> str:
@@ -138,47 +144,38 @@ def transposed_tile_of(
     source: Layout, target: Layout, *, elements: int = TRANSPOSED_ELEMENTS, width: int = VECTOR
 ) -> TransposedTile | None:
     """The transposition for a copy over modes in the order of the target's strides; None where the source's memory runs
-    along the target's.
+    along the target's, or one of both sides is too short for a tile.
 
-    It has at most `elements`. A thread takes `width` neighbours where those are one access in every row.
+    It has `elements`, in a square or in two. A thread takes `width` neighbours of either memory.
 
     >>> print(transposed_tile_of(Layout((600, 500), (500, 1)), Layout((600, 500))))
     tiles of (64,64), read in the order (1,0) of their modes, 4 at once
-    >>> print(transposed_tile_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
-    tiles of (4,1024,1), read in the order (1,0,2) of their modes
     """
     order = transposed_order(source, target)
     if order is None:
         return None
-    # Vectors need whole ones along both modes, and rows that begin at multiples of them.
     extents, across = leaves(target.shape), order[0]
-    apart = [step for layout in (source, target) for step in leaves(layout.stride) if abs(step) != 1]
-    if any(number % width for number in (extents[0], extents[across], *apart)):
-        width = 1
-    # A square side along the target's modes, as much along the source's, and what is left of the elements there.
-    tile, side = [1] * len(extents), 1 << (elements.bit_length() - 1) // 2
-    for modes, wanted in ((range(len(extents)), side), (order, side), (order, elements)):
-        met = 1
-        for mode in modes:
-            room = elements // prod(tile) * tile[mode]
-            whole = power_of_two(extents[mode])
-            tile[mode] = max(tile[mode], min(whole, room, max(1, wanted // met)))
-            met *= tile[mode]
-            if met >= wanted or tile[mode] < extents[mode]:
-                break
-    return TransposedTile(tuple(tile), order, width)
+    side = 1 << (elements.bit_length() - 1) // 2
+    if min(extents[0], extents[across]) < SHORTEST_SIDE:
+        return None
+    # The other modes are read one index after the other, in their own order: sizes make no further plans.
+    rest = [mode for mode in range(1, len(extents)) if mode != across]
+    tile = [side if mode == 0 else elements // side if mode == across else 1 for mode in range(len(extents))]
+    return TransposedTile(tuple(tile), (across, 0, *rest), width)
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """A tile of a flat domain, and the layout from (thread, value) to its elements: neighbours first, then threads.
 
-    Operands whose memory runs along another mode than what is written go through shared memory as `transposed` says.
+    Operands whose memory runs along another mode than what is written, `crossing` by number, go through shared memory
+    as `transposed` says.
     """
 
     tile: tuple[int, ...]
     owned: Layout
     transposed: TransposedTile | None = None
+    crossing: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return f"tiles of {_shown(self.tile)}, (thread, value) {self.owned}"
@@ -188,37 +185,62 @@ class Tiling:
         """Threads of a workgroup."""
         return self.owned[0].size
 
-    def groups(self, shape: IntTuple) -> int:
-        """Tiles that cover a domain of this shape."""
-        return prod(-(-extent // size) for extent, size in zip(leaves(shape), self.tile, strict=True))
+
+def vector_width(tensors: Sequence[Tensor]) -> int:
+    """How many neighbours of flat tensors of one shape are one aligned vector, at every place: 4 or 1.
+
+    Each has a mode of neighbours, or repeats its elements; and 4 divides its extent, all other strides, and the offset.
+    """
+    for t in tensors:
+        modes = [(mode.size, abs(leaves(mode.stride)[0])) for mode in mode_layouts(t) if mode.size > 1]
+        near = [n for n, step in modes if step == 1]
+        apart = [step for _, step in modes if step != 1]
+        if not (near or 0 in apart) or any(number % VECTOR for number in (*near, *apart, t.offset)):
+            return 1
+    return VECTOR
 
 
 def tiling_of(
     domain: Sequence[Layout], *, elements: int = TILE_ELEMENTS, threads: int = THREADS, width: int = VECTOR
-) -> Tiling:
-    """A tile of `elements` for layouts that `zipped` gave, the last of which is written.
-
-    Along the modes in order; where operands run along another mode than the result, a `TransposedTile` for them all.
+) -> Tiling | None:
+    """The tile for layouts that `zipped` gave, the last of which is written, one of few for all sizes: `elements` along
+    the first mode, or `WIDE` of these, or a `TransposedTile` where operands run along another mode than the result.
+    None where the first mode, or that of these operands, is too short: then elements are counted through all modes.
 
     >>> tiling_of([Layout(5000), Layout(5000)])
-    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), transposed=None)
+    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), transposed=None, crossing=())
     >>> tiling_of([Layout((600, 500), (500, 1)), Layout((600, 500))]).tile
     (64, 64)
     """
-    across = [layout for layout in domain[:-1] if transposed_order(layout, domain[-1])]
-    # Up to four operands share the memory of one transposed tile; the narrowest vectors serve all of them.
-    if across:
-        each = TRANSPOSED_ELEMENTS // min(4, power_of_two(len(across)))
-        tiles = [transposed_tile_of(layout, domain[-1], elements=each, width=width) for layout in across]
-        narrowest = min([tile for tile in tiles if tile is not None], key=lambda tile: tile.width)
-        return Tiling(narrowest.tile, narrowest.written, narrowest)
-    # Else the first modes, whole, until the tile is full.
-    tile, room = [], elements
-    for extent in leaves(domain[-1].shape):
-        tile.append(min(power_of_two(extent), room))
-        room //= tile[-1]
-    total, width = prod(tile), min(VECTOR, tile[0]) if tile else 1
-    return Tiling(tuple(tile), distribute(total, min(threads, total // width), width))
+    # Up to four operands share the memory of one transposed tile.
+    crossing = [i for i, layout in enumerate(domain[:-1]) if transposed_order(layout, domain[-1])]
+    if crossing:
+        each = TRANSPOSED_ELEMENTS // min(4, power_of_two(len(crossing)))
+        turned = transposed_tile_of(domain[crossing[0]], domain[-1], elements=each, width=width)
+        if turned is not None:
+            return Tiling(turned.tile, turned.written, turned, tuple(crossing[:4]))
+        return None
+    extents = leaves(domain[-1].shape)
+    if len(extents) == 1 or extents[0] >= elements // 2:
+        tile: tuple[int, ...] = (elements, *[1] * (len(extents) - 1))
+    elif extents[0] >= WIDE // 2:
+        tile = (WIDE, elements // WIDE, *[1] * (len(extents) - 2))
+    else:
+        return None
+    return Tiling(tile, distribute(elements, threads, width))
+
+
+def coordinate_of(index: Any, extents: Sequence[Any]) -> tuple[Any, ...]:
+    """The coordinate of an index in colexicographic order, below the product of the extents.
+
+    >>> coordinate_of(23, (4, 3, 2))
+    (3, 2, 1)
+    """
+    found, below = [], 1
+    for extent in extents[:-1]:
+        found.append(index // below % extent)
+        below = below * extent
+    return (*found, index // below)
 
 
 def power_of_two(n: int) -> int:

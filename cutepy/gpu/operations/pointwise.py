@@ -9,16 +9,17 @@ parameters, so a new value is no new kernel.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ... import gpu
 from ...errors import KernelError, shown
-from ...layout import Layout, size
+from ...layout import Layout, ceil_div, from_modes, leaves, size
 from ...tensor import (
     DType,
     Scalars,
@@ -40,14 +41,12 @@ from ...tensor import (
     with_layout,
 )
 from .. import CallCache, DeviceEngine, Dialect, Expr, KernelFunction
-from .domain import THREADS, TRANSPOSED_ELEMENTS, VECTOR, Tiling, TransposedTile, staged_layout, tiling_of, zipped
+from .domain import THREADS, Tiling, TransposedTile, coordinate_of, staged_layout, tiling_of, vector_width, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 
 TYPES_KEPT = 128
 """Types of results that one operation remembers, by the types of its operands."""
-MOST_WORKGROUPS = 4096
-"""Workgroups of a walk element by element; then each thread takes more elements."""
 _RESULT = "result"
 """The name of what is written, in the text of every elementwise kernel."""
 
@@ -217,7 +216,7 @@ class Pointwise:
 
         # The kernel's parameters are told by a signature: their names are known only now.
         keep = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-        parameters = [inspect.Parameter(name, keep[0]) for name in (*names, _RESULT)]
+        parameters = [inspect.Parameter(name, keep[0], annotation="(...)") for name in (*names, _RESULT)]
         vars(body)["__signature__"] = inspect.Signature([*parameters, inspect.Parameter("plan", keep[1])])
         body.__name__ = self.name
         return body
@@ -279,39 +278,44 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
         layouts = zipped([mode_layouts(t) for t in tensors])
     if layouts is None:
         return tensors, None
-    width = 1 if any(t.offset % VECTOR for t in tensors) else VECTOR
-    return [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts, width=width)
+    # Domains have one mode or three, or five: each rank is a text of its own.
+    more = len(leaves(layouts[0].shape)) // 2 * 2 + 1 - len(leaves(layouts[0].shape))
+    if more:
+        layouts = [from_modes([*leaves(l.shape), *[1] * more], [*leaves(l.stride), *[0] * more]) for l in layouts]
+    flat = [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)]
+    return flat, tiling_of(layouts, width=vector_width(flat))
 
 
 def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
     """The body of a kernel: `result[i] = element(*[t[i] for t in tensors])`, by tiles, or element by element."""
-    # No shared modes: neighbouring threads take neighbouring coordinates, four or more each.
+    extents = leaves(result.shape)
+    # Counted through all modes: neighbouring threads take neighbouring coordinates, four each.
     if tiling is None:
-        step = 4 * THREADS
-        groups = min(-(-size(result) // step), MOST_WORKGROUPS)
-        gpu.launch(grid=groups, threads=THREADS)
-        for i in gpu.loop(size(result), start=gpu.workgroup.x * THREADS + gpu.thread, step=groups * THREADS):
-            result[i] = element(*[t[i] for t in tensors])
+        gpu.launch(grid=ceil_div(size(result), 4 * THREADS), threads=THREADS)
+        alike = all(t.rank == len(leaves(t.shape)) == len(extents) for t in (*tensors, result))
+        for turn in range(4):
+            i = gpu.workgroup.x * (4 * THREADS) + turn * THREADS + gpu.thread
+            with gpu.when(i < size(result)):
+                at = coordinate_of(i, extents) if alike and len(extents) > 1 else i
+                result[at] = element(*[t[at] for t in tensors])
         return
-    gpu.launch(grid=tiling.groups(result.shape), threads=tiling.threads)
-    tiles = [local_tile(t, tiling.tile, gpu.workgroup.x) for t in (*tensors, result)]
+    tiles = [ceil_div(extent, side) for extent, side in zip(extents, tiling.tile, strict=True)]
+    gpu.launch(grid=prod(tiles), threads=tiling.threads)
+    here = coordinate_of(gpu.workgroup.x, tiles)
+    parts = [local_tile(t, tiling.tile, here) for t in (*tensors, result)]
     if tiling.transposed is not None:
-        tiles = staged(tiles, tiling.transposed)
-    transform(*(thread_value_partition(tile, tiling.owned) for tile in tiles), op=element)
+        parts = staged(parts, tiling.transposed, tiling.crossing)
+    transform(*(thread_value_partition(part, tiling.owned) for part in parts), op=element)
 
 
-def staged(tiles: list[Tensor], transposed: TransposedTile) -> list[Tensor]:
-    """The tiles, the last of which is written; those whose memory runs along another mode as copies in shared memory,
-    as many as fit."""
-    found, across, room = list(tiles), transposed.order[0], TRANSPOSED_ELEMENTS
-    for place, tile in enumerate(tiles[:-1]):
-        steps = least_strides(tile)
-        if steps[across] == 1 and steps[0] > 1 and room >= tile.size:
-            room -= tile.size
-            found[place] = gpu.shared(tile.dtype, staged_layout(transposed))
-            copy(thread_value_partition(tile, transposed.read), thread_value_partition(found[place], transposed.read))
-    if any(new is not old for new, old in zip(found, tiles, strict=True)):
-        gpu.barrier()
+def staged(tiles: list[Tensor], transposed: TransposedTile, crossing: Sequence[int]) -> list[Tensor]:
+    """The tiles, those of these numbers as copies in shared memory."""
+    found = list(tiles)
+    for number in crossing:
+        tile = tiles[number]
+        found[number] = gpu.shared(tile.dtype, staged_layout(transposed))
+        copy(thread_value_partition(tile, transposed.read), thread_value_partition(found[number], transposed.read))
+    gpu.barrier()
     return found
 
 

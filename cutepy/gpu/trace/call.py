@@ -93,6 +93,8 @@ class Argument:
     origin: Origin | None = None
     origin_name: str = ""
     sizes: ArgumentSizes | None = None
+    parameter: str = ""
+    """The parameter of the function that it is, or is in."""
 
     @property
     def key(self) -> Hashable:
@@ -206,6 +208,7 @@ def bind_call(
     structure: list[Structure] = []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
+        found.parameter = key
         if parameter.kind is parameter.KEYWORD_ONLY:
             fixed[key] = value
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -231,6 +234,7 @@ class _Arguments:
 
     def __init__(self, kernel: str, captures: Captures) -> None:
         self.kernel, self.captures = kernel, captures
+        self.parameter = ""
         self.holders: list[Hashable] = []
         self.arguments: list[Argument] = []
         self.engines: list[ViewEngine | DeviceEngine] = []
@@ -253,7 +257,7 @@ class _Arguments:
         if isinstance(value, int | float | np.generic):
             self.arguments.append(_number(where, name, value, annotation))
         else:
-            self.arguments.append(self.tensor(where, name, value))
+            self.arguments.append(replace(self.tensor(where, name, value), parameter=self.parameter))
         return len(self.arguments) - 1
 
     def tensor(self, where: str, name: str, value: object) -> Argument:

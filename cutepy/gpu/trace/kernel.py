@@ -108,6 +108,7 @@ from .unknown_sizes import (
     plain_layout,
     sizes_in,
     spec_of,
+    specs_of,
     stand_ins,
     tells_apart,
     unaligned,
@@ -330,7 +331,7 @@ class KernelFunction(NotebookRepr):
                     return
             call = self._bind(args, static)
             device = device_of(call)
-            specs = self._specs or (by_itself(call, self._met) if self._learns else {})
+            specs = None if self._specs else by_itself(call, self._met) if self._learns else {}
             sized = self._sized(call, device or default_device(), specs=specs)
             traced = sized.traced if sized else self._form(call)
             if traced.told is not traced.kernel and not self._told:
@@ -542,7 +543,7 @@ class KernelFunction(NotebookRepr):
     ) -> "SizedLaunch | None":
         """The launch of the form for unknown sizes; None where the call is traced for its sizes, for a reason that
         `size_reason` keeps; KernelError with it where that has to be `told`. What the user stated is an error."""
-        specs = self._specs if specs is None else specs
+        specs = specs_of(call, self._specs) if specs is None else specs
         if not specs:
             return None
         with self._naming():

@@ -19,7 +19,7 @@ from ...errors import KernelError
 from ...layout.affine import Affine
 from ...layout.symbolic.lift import mapped, solved
 from ...layout.symbolic.prover import Context
-from ...layout.values.size import ONE, Monomial, Operand, Poly, Size, Undecided
+from ...layout.values.size import ONE, Monomial, Operand, Poly, Size, Undecided, times
 from ...tensor.dtypes import f32, u32
 from .. import ir
 from ..ir.place import user_place
@@ -312,14 +312,24 @@ class Sizes(Context):
         return tuple(found)
 
     def products(self) -> dict[ir.Expr, tuple[int, ir.Expr, ir.Expr]]:
-        """The parameters that are products of a number and two others, with these."""
-        found: dict[ir.Expr, tuple[int, ir.Expr, ir.Expr]] = {}
+        """The parameters that are products of a number and two others, with these: of several ways the one whose first
+        factor is the longest."""
+        made: dict[Monomial, tuple[int, ir.Expr]] = {}
         for name, poly in self.derived.values():
             [(monomial, c), *more] = poly.items()
-            factors = [number for number, e in monomial for _ in range(e)]
-            if c >= 1 and not more and len(factors) == 2:
-                node = ir.param(name, u32, **self._derived_range(poly))
-                found[node] = c, self.param(factors[0]), self.param(factors[1])
+            if c >= 1 and not more:
+                made[monomial] = c, ir.param(name, u32, **self._derived_range(poly))
+        made |= {((number, 1),): (1, self.param(number)) for monomial in [*made] for number, _ in monomial}
+        found: dict[ir.Expr, tuple[int, ir.Expr, ir.Expr]] = {}
+        for monomial, (c, node) in made.items():
+            for first in sorted(made, key=lambda each: -sum(e for _, e in each)):
+                rest = times(monomial, first, -1)
+                if first == monomial or rest not in made:
+                    continue
+                (one, a), (two, b) = made[first], made[rest]
+                if c % (one * two) == 0:
+                    found[node] = c // (one * two), a, b
+                    break
         return found
 
     def words(self) -> dict[str, tuple[int, str]]:

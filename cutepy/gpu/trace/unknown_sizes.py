@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from .state import Trace
 
 WIDEST = 4
+OWN = "?..."
 _PACKAGE = Path(__file__).parents[2]
 _ANNOTATED = re.compile(r"""Annotated\[.*["'](\([^"']*)["']""")
+_MORE = re.compile(r"\s*\((.*?),?\s*(\??\.\.\.)\s*\)\s*")
 _WORD = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\?)\s*")
 
 
@@ -43,18 +45,30 @@ class SizeSpec:
 
     shape: tuple[int | str, ...]
     stride: tuple[int | None, ...]
+    rest: str = ""
+    """What the sizes of further modes are: "..." equal in all arguments, mode by mode, OWN each of its own."""
 
     def __str__(self) -> str:
-        return f"({','.join(map(str, self.shape))})"
+        return f"({','.join(map(str, (*self.shape, *filter(None, (self.rest,)))))})"
+
+    def of_rank(self, rank: int) -> SizeSpec:
+        """The same of a tensor of so many modes.
+
+        >>> SizeSpec(("M",), (None,), "...").of_rank(3).shape
+        ('M', 'd1', 'd2')
+        """
+        more = range(len(self.shape), rank) if self.rest else ()
+        names = tuple([f"d{i}" if self.rest == "..." else "?" for i in more])
+        return replace(self, shape=self.shape + names, stride=self.stride + (None,) * len(names))
 
 
 def spec_of(annotation: object) -> SizeSpec | None:
     """The sizes that an annotation says; None where it says something else.
 
     >>> spec_of("(M,64):(?,1)")
-    SizeSpec(shape=('M', 64), stride=(None, 1))
+    SizeSpec(shape=('M', 64), stride=(None, 1), rest='')
     >>> spec_of("f32") is None, spec_of("Annotated[Tensor, '(n)']")
-    (True, SizeSpec(shape=('n',), stride=(None,)))
+    (True, SizeSpec(shape=('n',), stride=(None,), rest=''))
 
     Raises KernelError for a text that begins like a layout and is none.
     """
@@ -68,7 +82,9 @@ def spec_of(annotation: object) -> SizeSpec | None:
     if not text.startswith("("):
         return None
     shape, colon, stride = text.partition(":")
-    sizes = _entries(text, shape)
+    if more := _MORE.fullmatch(shape):
+        shape = f"({more[1]})"
+    sizes = _entries(text, shape) if not more or more[1].strip() else ()
     steps = _entries(text, stride) if colon else ("?",) * len(sizes)
     if len(steps) != len(sizes) or any(isinstance(step, str) and step != "?" for step in steps):
         raise KernelError(
@@ -76,7 +92,7 @@ def spec_of(annotation: object) -> SizeSpec | None:
         )
     if any(isinstance(n, int) and n < 1 for n in sizes):
         raise KernelError(f"the annotation {text!r}: a size is 1 or more")
-    return SizeSpec(sizes, tuple([step if isinstance(step, int) else None for step in steps]))
+    return SizeSpec(sizes, tuple([step if isinstance(step, int) else None for step in steps]), more[2] if more else "")
 
 
 def _entries(text: str, part: str) -> tuple[int | str, ...]:
@@ -96,6 +112,17 @@ class ArgumentSizes:
     shape: tuple[int | str, ...]
     stride: tuple[int | None, ...]
     aligned: bool
+
+
+def specs_of(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> dict[str, SizeSpec]:
+    """What the annotations of parameters say of each argument. One that says "..." says it of the tensors that the
+    parameter has."""
+    found: dict[str, SizeSpec] = {}
+    for a in call.arguments:
+        spec = specs.get(a.parameter or a.name)
+        if spec is not None and (a.tensor is not None or not spec.rest):
+            found[a.name] = spec.of_rank(rank_of(a)) if spec.rest else spec
+    return found
 
 
 def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[str, ...]) -> BoundArguments | str:
@@ -136,9 +163,11 @@ def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[s
     if reason:
         return reason
     chosen = {a.name: _class_of(a, specs[a.name]) for a in call.arguments if a.name in specs}
-    aligned = all(sizes.aligned for sizes in chosen.values())
+    aligned = all(sizes.aligned for name, sizes in chosen.items() if specs[name].rest != OWN)
     arguments = [
-        replace(a, sizes=replace(chosen[a.name], aligned=aligned), origin=None) if a.name in chosen else a
+        replace(a, sizes=replace(chosen[a.name], aligned=aligned and specs[a.name].rest != OWN), origin=None)
+        if a.name in chosen
+        else a
         for a in call.arguments
     ]
     return replace(call, arguments=tuple(arguments), values=values_of(call, specs))
@@ -263,6 +292,8 @@ def _class_of(a: Argument, spec: SizeSpec) -> ArgumentSizes:
     assert a.tensor is not None
     shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
     known = list(spec.stride)
+    if spec.rest:
+        return _class_by_strides(a, spec, shape, stride)
     if 1 not in known:
         free = [axis for axis, step in enumerate(known) if step is None and (stride[axis] == 1 or shape[axis] == 1)]
         if free:
@@ -271,6 +302,21 @@ def _class_of(a: Argument, spec: SizeSpec) -> ArgumentSizes:
     others = [step for i, step in enumerate(stride) if i != axis and shape[i] > 1]
     aligned = axis is not None and not any(n % WIDEST for n in (a.offset, shape[axis], *others))
     names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
+    return ArgumentSizes(names, tuple(known), aligned)
+
+
+def _class_by_strides(a: Argument, spec: SizeSpec, shape: tuple[int, ...], stride: tuple[int, ...]) -> ArgumentSizes:
+    """The class of a tensor of any rank: its first stride that is 1 is known to be, and those that are 0; of one whose
+    sizes are its own no stride is, and it is accessed element by element."""
+    names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
+    if spec.rest == OWN:
+        return ArgumentSizes(names, (None,) * len(names), False)
+    unit = next((i for i, (n, step) in enumerate(zip(shape, stride, strict=True)) if step == 1 and n > 1), None)
+    unit = 0 if unit is None and shape and max(shape) == 1 else unit
+    known = [1 if i == unit else 0 if step == 0 and shape[i] > 1 else None for i, step in enumerate(stride)]
+    others = [step for i, step in enumerate(stride) if i != unit and shape[i] > 1]
+    ends = (a.offset, *others) if unit is None else (a.offset, shape[unit], *others)
+    aligned = (unit is not None or 0 in known) and not any(n % WIDEST for n in ends)
     return ArgumentSizes(names, tuple(known), aligned)
 
 

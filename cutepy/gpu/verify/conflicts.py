@@ -11,6 +11,7 @@ Search: writers mark their addresses with their number; a mark of another thread
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from math import prod
 
 import numpy as np
@@ -190,6 +191,16 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     moving = {g for g in model.groups if not isinstance(g, Const)}
     single = {next(iter(terms)) for terms in sums if len(terms) == 1}
     quotients = {atom for atom in single if isinstance(atom, Binary) and atom.op == "//"}
+    todo = [*quotients]
+    while todo:  # x // (a * b), with (x // a) % b, tells x // a
+        whole = todo.pop()
+        number, *factors = model.products.get(whole.right, (0,))
+        for a, b in permutations(factors) if number == 1 else ():
+            inner = binary("//", whole.left, a)
+            if isinstance(inner, Binary) and binary("%", inner, b) in single:
+                quotients.add(inner)
+                single.add(inner)
+                todo.append(inner)
     for atom in single & {binary("%", q.left, q.right) for q in quotients}:  # quotient and remainder tell the number
         single |= {atom.left} if isinstance(atom, Binary) else set()
     if moving <= single:

@@ -10,7 +10,7 @@ Where ids can be eliminated and sizes are left, that is a condition of the launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import gcd
@@ -26,6 +26,7 @@ from .model import Access, Model
 from .verdict import Claim, Status, Verdict
 
 Sum = Affine[Expr, int]
+Products = Mapping[Expr, tuple[int, Expr, Expr]]
 #: Ids that are eliminated from an obligation, one by one.
 _DEPTH = 5
 #: Values of an id that are few enough to take its end instead of a limit.
@@ -207,7 +208,7 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
     if any(len(a.coordinates) < len(a.buffer.shape) * a.lanes for a, _ in found):
         return Owned(False, False)
     entries = [(facts, [c for c, _extent in lane]) for access, facts in found for lane in lanes_of(access)]
-    lanes = _rejoined([lane for _, lane in entries])
+    lanes = _rejoined([lane for _, lane in entries], model.products)
     axes: list[list[tuple[Integers, GuardFacts, Form]]] = [[] for _ in lanes[0]]
     for (facts, _), coordinates in zip(entries, lanes, strict=True):
         for axis, coordinate in enumerate(coordinates):
@@ -221,24 +222,29 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
     return owned_by(model, axes)
 
 
-def _rejoined(lanes: list[list[Expr]]) -> list[list[Expr]]:
+def _rejoined(lanes: list[list[Expr]], products: Products) -> list[list[Expr]]:
     """The coordinates of each lane, with y in the place of the axes y // N and y % N where all lanes have such a pair
     there, of one N: the two tell y, and y tells them (Euclid)."""
     rank = len(lanes[0])
     for up, low in permutations(range(rank), 2):
-        found = [_divided(lane[up], lane[low]) for lane in lanes]
+        found = [_divided(lane[up], lane[low], products) for lane in lanes]
         if all(found) and len({pair[1] for pair in found if pair}) == 1:
             rest = [axis for axis in range(rank) if axis not in (up, low)]
-            return _rejoined([[*(lane[axis] for axis in rest), lane[up].operands[0]] for lane in lanes])
+            return _rejoined([[*(lane[axis] for axis in rest), lane[low].operands[0]] for lane in lanes], products)
     return lanes
 
 
-def _divided(quotient: Expr, rest: Expr) -> tuple[Expr, Expr] | None:
-    """(y, N) of y // N and y % N for a number N of the launch; None of anything else."""
+def _divided(quotient: Expr, rest: Expr, products: Products) -> tuple[Expr, Expr] | None:
+    """(y, N) of y // N and y % N for a number N of the launch, y // N being x // (M * N) where y is x // M; None of
+    anything else."""
     match quotient, rest:
         case Binary(op="//", left=y, right=by), Binary(op="%", left=z, right=other) if y is z and by is other:
             of_launch = all(isinstance(leaf, Param | Const) for leaf in nodes(by) if not leaf.operands)
             return (y, by) if of_launch else None
+        case Binary(op="//", left=x, right=by), Binary(op="%", left=Binary(op="//", left=y, right=m) as z, right=other):
+            times, *factors = products.get(by, (0,))
+            same = times == 1 and {id(factor) for factor in factors} == {id(m), id(other)}
+            return (z, other) if x is y and same else None
     return None
 
 
