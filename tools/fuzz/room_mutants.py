@@ -15,7 +15,6 @@ noticed. `EQUAL` are the changes that change nothing, each with its reason.
 import argparse
 import ast
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from queue import Queue
 
@@ -225,14 +225,23 @@ def changes(file: str) -> list[Change]:
 
 
 def drawn(room: Room, seed: int, count: int) -> list[Change]:
-    """The fixed list of a room."""
+    """The fixed list of a room: the changes whose hashes with the seed are least, so that it stays as it is where other
+    lines of the room change."""
     files = [
         str(path.relative_to(ROOT))
         for source in room.sources
         for path in (sorted((ROOT / source).rglob("*.py")) if (ROOT / source).is_dir() else [ROOT / source])
     ]
-    every = [change for file in files for change in changes(file)]
-    return sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda c: (c.file, c.start))
+    times: Counter[tuple[str, str, str]] = Counter()
+    ranked: list[tuple[bytes, Change]] = []
+    for file in files:
+        lines = (ROOT / file).read_text().splitlines()
+        for change in changes(file):
+            key = file, lines[change.line - 1].strip(), f"{change.old} -> {change.new}"
+            ranked.append((sha256(f"{seed} {key} {times[key]}".encode()).digest(), change))
+            times[key] += 1
+    least = sorted(ranked, key=lambda entry: entry[0])[:count]
+    return sorted([change for _, change in least], key=lambda c: (c.file, c.start))
 
 
 def _copy(folder: Path) -> Path:

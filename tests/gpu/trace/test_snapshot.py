@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from types import FrameType, SimpleNamespace
+from types import FrameType, ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -122,3 +122,15 @@ def test_more_than_can_be_looked_at_is_refused() -> None:
     with pytest.raises(KernelError, match=f"more than {MOST} Python objects can be reached from many"):
         Snapshot(sys._getframe(), (), {})
     assert many
+
+
+def test_what_code_sets_of_a_users_module_is_its_state() -> None:
+    text = "def f(look):\n    taken = look()\n    mine.{}\n    return taken.changed()\n"
+    for line, name in (("count = 5", "mine.count"), ("count.append(2)", "mine.count"), ("new = 3", None)):
+        mine = ModuleType("mine_of_a_test")
+        mine.count = [1]  # type: ignore[attr-defined]
+        names: dict[str, object] = {"mine": mine, "__name__": "a_test"}
+        exec(text.format(line), names)
+        function = names["f"]
+        assert callable(function)
+        assert function(lambda: Snapshot(sys._getframe(1), (), {})) == name
