@@ -17,7 +17,7 @@ from ...errors import KernelError, VerificationError
 from ...layout.text.parse import parse_layout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.methods import ReprIsStr
-from ..ir import AddressSpace, Barrier, Buffer, Kernel
+from ..ir import AddressSpace, Barrier, Buffer, Kernel, Verb
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch, value_at
@@ -53,7 +53,7 @@ def conflict(one: str, two: str) -> bool:
     >>> conflict("reads", "reads"), conflict("updates", "updates"), conflict("reads", "updates")
     (False, False, True)
     """
-    return "writes" in (one, two) or {one, two} == {"reads", "updates"}
+    return Verb.WRITES in (one, two) or {one, two} == {Verb.READS, Verb.UPDATES}
 
 
 def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
@@ -205,7 +205,7 @@ class Shadow:
         -1 and nothing if there is none."""
         for level, _, below, base in self.levels(group, thread, epoch):
             # Reads alone, and updates alone, never race.
-            if not ("writes" in level or {"reads", "updates"} <= level.keys()):
+            if not (Verb.WRITES in level or {Verb.READS, Verb.UPDATES} <= level.keys()):
                 continue
             raced = self._raced(level, at, below, base)
             if raced.any():
@@ -223,7 +223,7 @@ class Shadow:
         most = {verb: marks[0][at] for verb, marks in level.items()}
         here = {verb: raced > base for verb, raced in most.items()}
         none = np.zeros(at.shape, bool)
-        strong = here.get("writes", none) | (here.get("reads", none) & here.get("updates", none))
+        strong = here.get(Verb.WRITES, none) | (here.get(Verb.READS, none) & here.get(Verb.UPDATES, none))
         # The largest and the smallest invocation of any kind differ: two invocations, or more.
         last = np.maximum.reduce(list(most.values())) - base - 1
         first = below - (np.maximum.reduce([marks[1][at] for marks in level.values()]) - base)
@@ -304,7 +304,7 @@ class Checks(Phased):
                 f"kernel {self.kernel.name} reads what nobody has written, {named(check.buffer, element)}: {use}; "
                 "write every element that is read, with a gpu.barrier() before the read"
             )
-        if check.verb != "reads":
+        if check.verb != Verb.READS:
             written[at] = True
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:

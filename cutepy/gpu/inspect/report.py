@@ -19,7 +19,7 @@ from ...layout.algebra.banks import WORD, fetched, served
 from ...layout.values.methods import ReprIsStr
 from ...tensor.dtypes import MatrixType
 from ...tensor.functions import IR_FUNCTIONS
-from ..ir import AddressSpace, Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
+from ..ir import AddressSpace, Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, Verb, const, new_arena, nodes
 from ..ir.operators import ARITHMETIC, SUBGROUP_REDUCE
 from ..ir.ranges import Integers, Mask, Points, linear
 from ..lower import lower
@@ -252,8 +252,8 @@ def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayF
     for buffer in (*kernel.buffers, *kernel.local):
         mine = [a for a in accesses if a.array == buffer.name]
         if mine:
-            read = sum(a.bytes for a in mine if a.verb != "writes")
-            written = sum(a.bytes for a in mine if a.verb != "reads")
+            read = sum(a.bytes for a in mine if a.verb != Verb.WRITES)
+            written = sum(a.bytes for a in mine if a.verb != Verb.READS)
             figures.append(ArrayFigures(buffer.name, buffer.space, buffer.note, read, written))
     return tuple(figures)
 

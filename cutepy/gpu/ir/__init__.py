@@ -66,6 +66,7 @@ from .stmt import (
     SizeFacts,
     Stmt,
     Store,
+    Verb,
 )
 from .substitute import substitute
 from .validate import check, check_constants, check_ids
@@ -96,7 +97,7 @@ __all__ = [
     "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change", "Comment", "Component", "Computed",
     "Const", "Coordinates", "Declare", "Expr", "For", "If", "Kernel", "Let", "Load", "MatrixCall", "MatrixLoad",
     "MatrixStore", "Node", "Param", "Print", "Select", "SizeFacts", "Stmt", "Store", "TracedValueError",
-    "Unary", "Var", "Vector", "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary",
+    "Unary", "Var", "Vector", "Verb", "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary",
     "builtin", "call", "cast", "check", "check_constants", "check_ids", "component", "conjuncts", "const",
     "fill_matrix", "in_type", "is_pure", "is_uniform", "keep", "load", "load_matrix", "loads", "made",
     "map_block", "meaning", "multiply_matrices", "negated", "new_arena", "nodes", "param", "rebuild", "rewrite",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from operator import attrgetter
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from ...layout.affine import Affine
 from ...tensor.dtypes import DType
@@ -17,6 +17,14 @@ class AddressSpace(StrEnum):
     STORAGE = "storage"
     WORKGROUP = "workgroup"
     PRIVATE = "private"
+
+
+class Verb(StrEnum):
+    """What an access does to elements; an atomic updates them."""
+
+    READS = "reads"
+    WRITES = "writes"
+    UPDATES = "updates"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +94,7 @@ class Change(Stmt):
     of a `shape` chose them, as in a `Load`."""
 
     __slots__ = ()
-    VERB: ClassVar[Literal["writes", "updates"]]
+    VERB: ClassVar[Verb]
     buffer: Buffer
     index: Expr
     value: Expr
@@ -133,7 +141,7 @@ class Store(Change):
     """Write the lanes of `value`."""
 
     COMPUTES = ("index", "value", "coordinates")
-    VERB = "writes"
+    VERB = Verb.WRITES
     buffer: Buffer
     index: Expr
     value: Expr
@@ -147,7 +155,7 @@ class MatrixStore(Change):
     """Write a matrix of the subgroup as `MatrixLoad` reads one."""
 
     COMPUTES = ("index", "value", "coordinates")
-    VERB = "writes"
+    VERB = Verb.WRITES
     buffer: Buffer
     index: Expr
     value: Expr
@@ -166,7 +174,7 @@ class Atomic(Change):
 
     COMPUTES = ("index", "value", "compare", "coordinates")
     BINDS = "result"
-    VERB = "updates"
+    VERB = Verb.UPDATES
     op: str
     buffer: Buffer
     index: Expr

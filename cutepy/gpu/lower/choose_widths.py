@@ -29,7 +29,7 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
             stores.setdefault(stmt.buffer, set()).add(stmt.value.lanes)
         elif isinstance(stmt, ir.Change):
             scalar.add(stmt.buffer)
-            atomic |= {stmt.buffer} if stmt.VERB == "updates" else set()
+            atomic |= {stmt.buffer} if stmt.VERB == ir.Verb.UPDATES else set()
         for root in stmt.expressions:
             for node in ir.loads(root):
                 read.setdefault(node.buffer, set()).add(node.lanes)

@@ -239,7 +239,7 @@ class Compiler:
     def load(self, node: ir.Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
         check = AccessCheck(
-            self.kernel, buffer, lanes, node.place, "reads", node.index, coordinates=self.coordinates(node)
+            self.kernel, buffer, lanes, node.place, ir.Verb.READS, node.index, coordinates=self.coordinates(node)
         )
         where = None if node.where is None else self.expr(node.where)
         # A register at a constant index is a view of its rows: no gather, and the bound is checked now.
@@ -320,7 +320,9 @@ class Compiler:
     def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
         kind, at = buffer.dtype, self.coordinates(stmt)
-        check = AccessCheck(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index, takes=False, coordinates=at)
+        check = AccessCheck(
+            self.kernel, buffer, lanes, stmt.place, ir.Verb.WRITES, stmt.index, takes=False, coordinates=at
+        )
         if buffer.space == ir.AddressSpace.PRIVATE and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             check.check_constant(first)
@@ -352,7 +354,7 @@ class Compiler:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
         compare = None if stmt.compare is None else self.expr(stmt.compare)
         check = AccessCheck(
-            self.kernel, buffer, 1, stmt.place, "updates", stmt.index, stmt.takes, self.coordinates(stmt)
+            self.kernel, buffer, 1, stmt.place, ir.Verb.UPDATES, stmt.index, stmt.takes, self.coordinates(stmt)
         )
         waits = any(wait.atomic is stmt for wait in self.waits)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ class AccessCheck:
     buffer: Buffer
     lanes: int
     place: str
-    verb: Literal["reads", "writes", "updates"]
+    verb: ir.Verb
     index: Expr | None = None
     takes: bool = True
     coordinates: tuple[tuple[Compute, int], ...] = ()
@@ -381,7 +381,7 @@ def lanes_of(
 ) -> Array:
     """The element of each (lane, workgroup, thread), checked to be inside the array: all threads of an active subgroup
     say where its matrix begins."""
-    what = {"reads": "loads", "writes": "stores"}[check.verb]
+    what = {ir.Verb.READS: "loads", ir.Verb.WRITES: "stores"}[check.verb]
     whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
     # All threads of a subgroup must give one address.
     differ = (whole != whole[:, :, :1]).any(axis=2)
@@ -405,7 +405,7 @@ def lanes_of(
 def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
     buffer, index, kind = node.buffer, c.expr(node.index), node.dtype
     assert isinstance(kind, MatrixType)
-    check = AccessCheck(c.kernel, buffer, 1, node.place, "reads", node.index, coordinates=c.coordinates(node))
+    check = AccessCheck(c.kernel, buffer, 1, node.place, ir.Verb.READS, node.index, coordinates=c.coordinates(node))
 
     def read(s: InterpreterState) -> Array:
         lanes = lanes_of(s, check, node, kind, index(s))
@@ -440,7 +440,7 @@ def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
     assert isinstance(kind, MatrixType)
     check = AccessCheck(
-        c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False, coordinates=c.coordinates(stmt)
+        c.kernel, buffer, 1, stmt.place, ir.Verb.WRITES, stmt.index, takes=False, coordinates=c.coordinates(stmt)
     )
 
     def write(s: InterpreterState) -> None:

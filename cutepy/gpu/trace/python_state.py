@@ -420,8 +420,3 @@ def content_of(cell: Cell) -> object:
 def is_bound(value: object) -> bool:
     """Whether an attribute of a class is more than its value: a method, a property, a slot."""
     return hasattr(type(value), "__get__")
-
-
-def is_of_an_object(value: object) -> bool:
-    """Whether a function of C's is the method of an object that may change."""
-    return not isinstance(getattr(value, "__self__", None), types.ModuleType | types.NoneType)

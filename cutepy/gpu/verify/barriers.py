@@ -19,6 +19,7 @@ from ..ir import (
     Expr,
     Param,
     Var,
+    Verb,
     binary,
     conjuncts,
     const,
@@ -85,7 +86,7 @@ class _CutAtBarriers:
         """Add an interval, if it has a write to this memory: reads alone are no race."""
         space = AddressSpace.STORAGE if self.storage else AddressSpace.WORKGROUP
         wanted = tuple(a for a in accesses if a.buffer.space == space)
-        if any(a.verb != "reads" for a in wanted):
+        if any(a.verb != Verb.READS for a in wanted):
             self.intervals.append(BarrierInterval(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:

@@ -23,7 +23,6 @@ from .model import (
     LoopModel,
     Model,
     Repeat,
-    Verb,
     Work,
     counters_of,
 )
@@ -293,7 +292,7 @@ class _Walk:
             where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
             if isinstance(where, ir.Const) and not where.value:
                 continue
-            out += self.access("reads", node, node.lanes, self.inside(around, where, where))
+            out += self.access(ir.Verb.READS, node, node.lanes, self.inside(around, where, where))
 
     def gather(self, stmt: ir.Stmt, around: _Around) -> None:
         for node in (*ir.nodes(*stmt.expressions), stmt):
@@ -309,7 +308,7 @@ class _Walk:
                 at = node.stride, kind.run_alignment(by_columns=node.by_columns)
                 self.gatherings.append(Gathering(node.place, text, *who, (self.resolve(node.index),), *at))
 
-    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
+    def access(self, verb: ir.Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
         """An access; of a matrix one for each run of elements that a thread may have of it."""
         buffer, at = node.buffer, self.chosen(self.resolve(node.index), around.guards)
         if buffer.width > 1:
@@ -322,7 +321,7 @@ class _Walk:
             self.matrices += 1
             moved = self.matrices
             lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
-        takes = node.takes if isinstance(node, ir.Atomic) else verb == "reads"
+        takes = node.takes if isinstance(node, ir.Atomic) else verb == ir.Verb.READS
         chosen = [self.chosen(self.resolve(x), around.guards) for x in node.coordinates]
         claims = tuple(zip(chosen, node.shape, strict=True))
         how = around.guards, around.loops, node.index, node.place, counters, moved, takes, claims

@@ -17,12 +17,12 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import Binary, Const, Expr, Param, binary
+from ..ir import Binary, Const, Expr, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
 from .bounds import Form, GuardFacts, Wrapping, facts_of, last_of, restrict, sum_of
-from .model import Access, Domain, Model, SampleData, Verb, named, typed
+from .model import Access, Domain, Model, SampleData, named, typed
 from .verdict import Status, Witness
 
 #: Digits into which an address is taken apart, and workgroups that are told one by one.
@@ -285,7 +285,7 @@ def find_conflict(tables: Sequence[AddressTable]) -> Conflict | None:
     there, the address has one writing thread, and no other reads it. Of the threads that update an address, the one
     with the least number and the one with the largest mark it: a reader that finds itself both times is the only one.
     """
-    listed = [_entries(tables, verb) for verb in ("writes", "updates", "reads")]
+    listed = [_entries(tables, verb) for verb in (Verb.WRITES, Verb.UPDATES, Verb.READS)]
     every = np.concatenate(listed, axis=1)
     if not every.size:
         return None

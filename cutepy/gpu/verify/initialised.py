@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import AddressSpace, Buffer, Expr, conjuncts, negated
+from ..ir import AddressSpace, Buffer, Expr, Verb, conjuncts, negated
 from ..ir.ranges import Integers, MadeUp, Mask, Points, Unknown, exact, linear, range_of
 from ..ir.simplify import from_linear, simplify
 from ..targets.wgsl import show
@@ -253,7 +253,7 @@ class _Run:
                 self.missing(access, witness, bool(unsure) and not unresolved, loops)
             elif unresolved:
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(unresolved)}")
-        if access.verb != "reads" and not unresolved and self.assumed.issuperset(unsure):
+        if access.verb != Verb.READS and not unresolved and self.assumed.issuperset(unsure):
             # 4. A write that is certain counts for this thread now, and for all after the next barrier.
             memory.since.append(_Write(keys.ravel(), np.repeat(rows, access.lanes), own, loops))
 

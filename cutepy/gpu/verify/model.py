@@ -8,12 +8,12 @@ and iterations are looked at for many invocations at once: all of them where the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm, prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Param, Stmt, Var, ask_operands_first, nodes
+from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Param, Stmt, Var, Verb, ask_operands_first, nodes
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
 from ..targets.wgsl import show
@@ -21,8 +21,6 @@ from .verdict import Use
 
 if TYPE_CHECKING:
     from .tickets import Ticket
-
-Verb = Literal["reads", "writes", "updates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from ...layout.affine import Congruent
-from ..ir import AddressSpace, Buffer, Const, Expr, Param, nodes
+from ..ir import AddressSpace, Buffer, Const, Expr, Param, Verb, nodes
 from ..ir.ranges import Integers, Mask, linear
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval, barrier_intervals
 from .bounds import facts_of
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
 from .for_all_sizes import decide_coordinates, owned_by_coordinates
-from .model import MOST, Access, Domain, Model, SampleData, Verb, typed
+from .model import MOST, Access, Domain, Model, SampleData, typed
 from .verdict import Claim, Status, Verdict
 
 
@@ -46,7 +46,7 @@ def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     """Whether two threads of a workgroup access one address of `buffer` in `phase`."""
     scene = Scene(model, phase, unmoved([a for a in phase.accesses if a.buffer is buffer]))
     verbs = {a.verb for a in scene.accesses}
-    if verbs <= {"reads"} or verbs == {"updates"}:
+    if verbs <= {Verb.READS} or verbs == {Verb.UPDATES}:
         return Answer()
     known = not model.unknowns([a.index for a in scene.accesses])
     # 1. Fewer guards, fewer kinds: no conflict there is none at all.
@@ -118,7 +118,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     """Whether two workgroups access one address of `buffer`; and whether each address is proven to have one thread."""
     accesses = unmoved([a for a in model.accesses if a.buffer is buffer])
     verbs = {a.verb for a in accesses}
-    if verbs <= {"reads"} or verbs == {"updates"}:
+    if verbs <= {Verb.READS} or verbs == {Verb.UPDATES}:
         return Answer(), True
     alone = all(isinstance(group, Const) for group in model.groups)
     tells = owned(model, accesses)
@@ -158,7 +158,7 @@ def decide_races(model: Model) -> list[Verdict]:
     verdicts = []
     for buffer in (*model.kernel.buffers, *model.kernel.local):
         verbs = {a.verb for a in model.accesses if a.buffer is buffer}
-        changed = not verbs <= {"reads"}
+        changed = not verbs <= {Verb.READS}
         if buffer.space == AddressSpace.WORKGROUP and changed:
             answers = _within(model, buffer, shared)
             count = f"{len(shared)} places" if len(shared) > 1 else "1 place"
@@ -176,7 +176,7 @@ def _by_coordinates(model: Model, buffer: Buffer, found: list[BarrierInterval]) 
     """Whether each element of an array of unknown sizes has one owner: where the host has seen that its layout maps no
     two coordinates to one index, whether each coordinate has."""
     accesses = [a for a in model.accesses if a.buffer is buffer]
-    if {a.verb for a in accesses} == {"updates"}:
+    if {a.verb for a in accesses} == {Verb.UPDATES}:
         return [Answer()]
     if decide_coordinates(model, buffer, accesses).status is not Status.PROVEN:
         return [
@@ -192,7 +192,7 @@ def _by_coordinates(model: Model, buffer: Buffer, found: list[BarrierInterval]) 
     for phase in found:
         own = [a for a in phase.accesses if a.buffer is buffer]
         verbs = {a.verb for a in own}
-        if verbs <= {"reads"} or verbs == {"updates"}:
+        if verbs <= {Verb.READS} or verbs == {Verb.UPDATES}:
             continue
         masks = np.array([facts_of(model, a).mask for a in own])
         single = np.count_nonzero(masks.any(axis=0)) <= 1
@@ -208,13 +208,13 @@ def _within(model: Model, buffer: Buffer, found: list[BarrierInterval]) -> list[
 def _verdict(buffer: Buffer, answers: list[Answer], verbs: set[Verb], where: str) -> Verdict:
     for answer in answers:
         if answer.witness is not None:
-            writing = {u.verb for u in answer.witness.uses} == {"writes"}
+            writing = {u.verb for u in answer.witness.uses} == {Verb.WRITES}
             reason = "two invocations write one element" if writing else "one changes what another uses"
             return Verdict(Claim.NO_RACES, Status.REFUTED, reason, buffer.name, answer.witness)
     reasons = [a.reason for a in answers if a.status is Status.UNDECIDED]
     if reasons:
         return Verdict(Claim.NO_RACES, Status.UNDECIDED, "; ".join(dict.fromkeys(reasons)), buffer.name)
-    if verbs == {"updates"}:
+    if verbs == {Verb.UPDATES}:
         return Verdict(Claim.NO_RACES, Status.PROVEN, "only atomics touch it", buffer.name)
-    atomics = "or is touched by atomics only, " if "updates" in verbs else ""
+    atomics = "or is touched by atomics only, " if Verb.UPDATES in verbs else ""
     return Verdict(Claim.NO_RACES, Status.PROVEN, f"every element has one owner {atomics}{where}", buffer.name)

@@ -316,7 +316,7 @@ class Encoding:
         if where is not None and z3.is_false(where):
             return self._zero(node.dtype, node.lanes)
         here = path if where is None else _with(path, where)
-        self.access("reads", node, node.lanes, here, memo, takes=True)
+        self.access(ir.Verb.READS, node, node.lanes, here, memo, takes=True)
         index, buffer = memo[node.index], node.buffer
         if isinstance(node.dtype, MatrixType):
             return None

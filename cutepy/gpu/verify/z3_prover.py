@@ -25,7 +25,7 @@ import numpy as np
 import z3
 
 from ...errors import KernelError
-from ..ir import AddressSpace, Barrier, Buffer, For, Kernel, statements
+from ..ir import AddressSpace, Barrier, Buffer, For, Kernel, Verb, statements
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch
@@ -142,10 +142,10 @@ class _Prover:
         """Pairs of an access that changes and another; a pair of threads, or of workgroups."""
         tid, groups = self.encoding.own_tid, self.encoding.workgroup
         for i, a in enumerate(accesses):
-            if a.verb == "reads":
+            if a.verb == Verb.READS:
                 continue
             for j, b in enumerate(accesses):
-                if (b.verb != "reads" and j < i) or (a.verb == b.verb == "updates"):
+                if (b.verb != Verb.READS and j < i) or (a.verb == b.verb == Verb.UPDATES):
                     continue
                 path, index, last = self._copied(b)
                 meet = [*a.path, *path, *self._other_facts(), _overlap(a, b, index)]
@@ -161,7 +161,7 @@ class _Prover:
         """A read of an element, such that every write is of another one, or not before it."""
         groups = self.encoding.workgroup
         own = [(x, y) for x, y in self.other if not any(x is g for g in groups)]
-        writes = [w for w in accesses if w.verb != "reads" and w.sure]
+        writes = [w for w in accesses if w.verb != Verb.READS and w.sure]
         for r in accesses:
             if not r.takes:
                 continue
@@ -400,7 +400,7 @@ class _Meetings(Watch):
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
         group, thread = np.nonzero(on)
         first = np.broadcast_to(at, s.shape)[group, thread]
-        verb = ("reads", "updates", "writes").index(check.verb)
+        verb = (Verb.READS, Verb.UPDATES, Verb.WRITES).index(check.verb)
         for lane in range(check.lanes):
             number = np.full(group.shape, len(self.known))
             self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[group],
@@ -413,7 +413,7 @@ class _Meetings(Watch):
                     if key not in self.written:
                         self.unwritten = key[1], self.use(s, check, int(group[which]), int(thread[which]))
                         break
-            if check.verb != "reads":
+            if check.verb != Verb.READS:
                 self.written.update(keys)
         self.known.append(Use((0, 0, 0), 0, (), check.verb, self.text(check), check.place))
 
@@ -476,7 +476,7 @@ def _replay(kernel: Kernel, claim: Claim, array: str, candidate: _Candidate) -> 
             return None
         return Verdict(claim, Status.REFUTED, f"replayed{' ' + given if given else ''}: {error}", array, by="z3")
     if claim is Claim.NO_RACES and (met := watch.race()) is not None:
-        writing = {u.verb for u in met[1]} == {"writes"}
+        writing = {u.verb for u in met[1]} == {Verb.WRITES}
         reason = "two invocations write one element" if writing else "one changes what another uses"
         return Verdict(
             claim, Status.REFUTED, reason, array, Witness(array, buffer.note, met[0], met[1], given), by="z3"

@@ -73,5 +73,5 @@ def test_a_call_is_traced_once_for_what_is_alike() -> None:
 
 
 def test_an_array_outside_a_kernel_is_none_of_a_kernels() -> None:
-    with pytest.raises(KernelError, match="gpu.shared"):
+    with pytest.raises(KernelError, match=r"gpu.shared"):
         gpu.shared("f32", (8,))
