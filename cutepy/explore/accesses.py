@@ -165,6 +165,7 @@ def cell_rows(layout: AnyLayout, index: int, access: ThreadAccess) -> list[list[
         return [*rows, ["value", show(offset)]]
     where, address, bank = access.at(offset)
     thread, value = thread_of(layout, index, access)
+    # A thread takes `count` values at once, beginning at a multiple of it: those beside this value too.
     start = value - value % access.count
     taken = offsets_of(layout, thread, access)[start : start + access.count]
     return [

@@ -464,7 +464,8 @@ def whole_extents(call: str, extents: Sequence[int]) -> tuple[int, ...]:
 def _off_stride(local: Layout, chunk: int, devices: int) -> int | None:
     """The first device whose chunk of `local` does not begin where device 1's stride says, None where there is none.
 
-    The begins are a composition: where that is one mode, no device is looked at.
+    Device k begins at local(k * chunk), the composition of `local` with `devices:chunk`. Where that coalesces to one
+    mode, it has one stride; only where it does not are the devices compared one by one.
     """
     try:
         begins = coalesce(composition(local, Layout(devices, chunk)))

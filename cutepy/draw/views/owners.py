@@ -308,7 +308,8 @@ def _held(layout: AnyLayout) -> Held:
 
 
 def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Look) -> Grid:
-    """The grid of `width` offsets a row from `start` on; offsets that no coordinate reaches are holes."""
+    """The grid of `width` offsets a row from `start` on; offsets that no coordinate reaches are holes. `held` has for
+    each offset the (index, coordinate) pairs that reach it, several where the layout is not injective."""
     color, label = look.colored_by(*HELD_COLORS), look.labelled_by(*HELD_LABELS)
     high = max(held)
     rows = -(-(high - start + 1) // width)

@@ -40,6 +40,8 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
 
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
+    """The argument `what` of `gpu.launch` along three axes, 1 where it says none. KernelError for sizes that only the
+    GPU or the launch knows, and for numbers below `least`."""
     sizes = given if isinstance(given, tuple) else (given,)
     given = sizes[0] if len(sizes) == 1 else sizes  # as it was most likely written
     for value in sizes:

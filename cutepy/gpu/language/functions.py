@@ -63,6 +63,7 @@ def of_table(function: Function) -> Callable[..., Any]:
         one = partial(_several, function)
 
     def apply(*values: Scalars) -> Any:
+        """The function of numbers or arrays by NumPy, or as an expression where a value is the kernel's."""
         traced = _traced(values)
         if len(values) != function.arity:
             where, takes = f"{user_place()}: " * traced, f"{function.arity} operands, given are {len(values)}"

@@ -165,8 +165,9 @@ class _ForwardValues:
         self.memo: dict[ir.Expr, ir.Expr] = {}
 
     def scan(self, block: ir.Block) -> tuple[dict[ir.Expr, list[ir.Stmt]], set[ir.Expr]]:
-        """The statements of `block` by the names that they mention, and the names that it sets; stored for its
-        blocks."""
+        """Which statements of `block` itself mention a name, in themselves or in their blocks, and which variables are
+        set in it at any depth. The same of each inner block is kept in `self.users` and `self.changes`, by its
+        statement."""
         users: dict[ir.Expr, list[ir.Stmt]] = {}
         changes: set[ir.Expr] = set()
         for stmt in block:

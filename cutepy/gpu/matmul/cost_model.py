@@ -234,7 +234,8 @@ def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str,
 
 
 def matrix_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
-    """The plan of matrices for a product of (m, n, k, batch) in f16 with sums of this type, or why there is none."""
+    """The plan that computes a product of `extents` (m, n, k, batch) on matrix units, or the reason why none does, for
+    an error: `sums` is the name of the accumulators' type."""
     m, n, k, batch = extents
     if place.device is not None and dtype.name != "f16":
         return f"they multiply f16, not {dtype}"

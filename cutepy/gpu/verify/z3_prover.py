@@ -200,7 +200,8 @@ class _Prover:
     def _ask(
         self, claim: Claim, array: str, formulas: list[Term], pair: Sequence[SymbolicAccess]
     ) -> tuple[Verdict | None, str]:
-        """A verdict that refutes, or why nothing is proven; neither where z3 finds that it cannot be."""
+        """Whether the formulas of a fault can hold together: (None, "") if not, which proves its absence for this
+        `pair`; (verdict, reason) where a run of the model shows the fault, (None, reason) where that stays open."""
         whole = z3.simplify(z3.And(*formulas))
         if z3.is_false(whole):
             return None, ""

@@ -224,7 +224,8 @@ def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError
 
 
 def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
-    """A non-additive coordinate of a large operand: of two leaves alone, each cut short."""
+    """A coordinate of `inner` at which outer(inner(c)) is not the sum over its leaves, for an error message. Searched
+    over pairs of leaves cut short, which is no complete search: the last coordinate where it meets none."""
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     # Two leaves alone, cut short, then longer: a carry between two leaves shows early.
     for cut in (4, 16, 64, 256, 1024):

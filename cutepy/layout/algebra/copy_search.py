@@ -140,7 +140,9 @@ class CopyProblem(NamedTuple):
         return None
 
     def _torn(self, side: CopySide, count: int) -> str | None:
-        """The stride, extent or place of a side that keeps aligned groups of so many elements from being whole."""
+        """Why a side cannot be accessed `count` elements at a time, as a text with the stride, extent or coordinate
+        that is to blame: an aligned group of offsets [k * count, (k + 1) * count) has some in the tile and some not.
+        None where no group is torn."""
         # An aligned group is whole when all its offsets belong to the tile.
         there = set(side.offsets)
         start = next(

@@ -157,10 +157,12 @@ def _by_axis(call: OfPlain, layout: Layout) -> Layout:
 
 
 def _along(call: OfPlain, axis: Layout) -> Layout:
-    """The inverse along one axis, over the modes that move it alone: the others, of stride 0 here, move other axes."""
+    """The inverse `call`, left or right, of a layout along one axis of its codomain. `axis` has stride 0 in the modes
+    that move other axes: they take no part."""
     if has_basis(axis.stride):
         return _by_axis(call, axis)
     modes = moving(axis)
+    # By the strides alone, where each is a multiple of what the modes before it span.
     aligned = (_left if call is left_inverse else _right)(sorted(modes)) if _spans(sorted(modes)) else None
     if aligned is not None:
         return aligned

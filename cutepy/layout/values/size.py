@@ -142,7 +142,8 @@ class Poly(dict[Monomial, int]):
 
 
 def times(left: Monomial, right: Monomial, sign: int = 1) -> Monomial:
-    """The product of two monomials, or their quotient with `sign=-1`."""
+    """The product of two monomials, sorted tuples of (size, exponent), or their quotient with `sign=-1`. A size whose
+    exponents cancel is left out."""
     powers = dict(left)
     for number, exponent in right:
         power = powers.get(number, 0) + sign * exponent
