@@ -339,6 +339,15 @@ class TestAlgebra:
         access = Layout((24, 4), (1, 24))
         assert conflict_free((3, 2, 2, 2, 4), [access], access_bytes=16).free
 
+    def test_g4_paddings_of_all_modes(self):
+        accesses = [
+            Layout(((2, 2), 4), ((1, 2), 4)),
+            Layout(((4, 2), 2), ((4, 2), 1)),
+            Layout(((2, 4), 2), ((2, 4), 1)),
+        ]
+        found = conflict_free((2, 2, 4), accesses, lanes=8, banks=8, pad=True)
+        assert found.free and found.layout.cosize == 17
+
     @pytest.mark.parametrize(
         "call",
         [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
+from itertools import product as combinations_of
 
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, conflict_free, from_f2
@@ -138,6 +139,30 @@ def judged_padded(seed: int) -> str:
     return ""
 
 
+def judged_padded_modes(seed: int) -> str:
+    """Tiles of three modes: no padding of any of them, in any order, is free and smaller."""
+    rng = random.Random(f"{seed} padded modes")
+    shape, lanes = tuple(rng.choice((2, 3, 4, 5, 6)) for _mode in range(3)), rng.choice((4, 8))
+    steps = [1, shape[0], shape[0] * shape[1]]
+    accesses = []
+    for order in rng.sample(list(permutations(range(3))), rng.randint(1, 3)):
+        first, second, third = ((shape[mode], steps[mode]) for mode in order)
+        accesses.append(Layout(((first[0], second[0]), third[0]), ((first[1], second[1]), third[1])))
+    found = conflict_free(shape, accesses, lanes=lanes, banks=lanes, pad=True)
+    counted = [rounds(found.layout, access, 4, 4, lanes, lanes) for access in accesses]
+    if counted != list(found.ways):
+        return f"{counted} rounds, told are {found.ways}: {found} for {accesses}"
+    for order in permutations(range(3)):
+        for pads in combinations_of(range(lanes + 1), repeat=2):
+            pitch = shape[order[0]] + pads[0]
+            stride = [1, pitch, pitch * shape[order[1]] + pads[1]]
+            layout = Layout(shape, tuple(stride[order.index(mode)] for mode in range(3)))
+            if layout.cosize < found.layout.cosize or not found.free:
+                if all(is_free(layout, access, 4, lanes, lanes) for access in accesses):
+                    return f"{layout} is free, found was {found} for {accesses}"
+    return ""
+
+
 def judged_any_extents(seed: int) -> str:
     """Tiles of any extents without a word of padding: as told, never worse than with a pitch, and no larger."""
     rng = random.Random(f"{seed} any")
@@ -156,7 +181,7 @@ def judged_any_extents(seed: int) -> str:
     return ""
 
 
-def is_free(layout: AnyLayout, access: AnyLayout, element_bytes: int, lanes: int) -> bool:
+def is_free(layout: AnyLayout, access: AnyLayout, element_bytes: int, lanes: int, banks: int = 32) -> bool:
     """True if no phase takes more rounds than its different words, spread evenly."""
     down, together = access[0].size, max(1, lanes * 4 // max(4, element_bytes))
     for value in range(access.size // down):
@@ -164,8 +189,8 @@ def is_free(layout: AnyLayout, access: AnyLayout, element_bytes: int, lanes: int
             for start in range(group, min(group + lanes, down), together):
                 at = [layout(access(lane + down * value)) for lane in range(start, min(start + together, down))]
                 words = {byte // 4 for x in at for byte in range(x * element_bytes, (x + 1) * element_bytes)}
-                most = max(sum(word % 32 == bank for word in words) for bank in range(32))
-                if most > -(-len(words) // 32):
+                most = max(sum(word % banks == bank for word in words) for bank in range(banks))
+                if most > -(-len(words) // banks):
                     return False
     return True
 

@@ -2,7 +2,15 @@
 
 import pytest
 from layout.cases import cases
-from layout.find_cases import judged, judged_any_extents, judged_certificate, judged_padded, judged_small, rounds
+from layout.find_cases import (
+    judged,
+    judged_any_extents,
+    judged_certificate,
+    judged_padded,
+    judged_padded_modes,
+    judged_small,
+    rounds,
+)
 
 from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout, parse_layout
 from cutepy.errors import LayoutError
@@ -22,7 +30,7 @@ def test_three_accesses_of_a_small_tile_against_every_layout(kind: str) -> None:
 
 
 def test_padding_is_the_smallest() -> None:
-    said = [judged_padded(seed) for seed in range(cases(20))]
+    said = [judged(seed) for seed in range(cases(20)) for judged in (judged_padded, judged_padded_modes)]
     assert not any(said), "\n".join(filter(None, said))
 
 

@@ -1,8 +1,8 @@
 """Conflict-free layouts for accesses, against counts of bytes and all XOR layouts: `find.py COUNT [SEED KIND]`.
 
 COUNT pairs of one width, pairs and triples of any, triples in small tiles, each of bit-permuted and of linear accesses,
-and padded tiles of any extents; or the kinds whose names begin with KIND. Prints a line a kind, with the median time of
-`conflict_free` on a processor, and its first wrong cases; exits with 1 if any is wrong.
+padded tiles of any extents, of two and of three modes; or the kinds whose names begin with KIND. Prints a line a kind,
+with the median time of `conflict_free` on a processor, and its first wrong cases; exits with 1 if any is wrong.
 """
 
 import sys
@@ -21,6 +21,7 @@ count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
 judges = {
     "certificates": find_cases.judged_certificate,
     "padded tiles": find_cases.judged_padded,
+    "tiles of three padded modes": find_cases.judged_padded_modes,
     "tiles of any extents": find_cases.judged_any_extents,
 }
 for kind in ("permuted", "linear"):

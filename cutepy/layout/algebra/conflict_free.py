@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice, permutations
+from heapq import heappop, heappush
+from itertools import combinations, islice, permutations, zip_longest
 from math import inf, prod
 from typing import NamedTuple
 
@@ -116,7 +117,8 @@ def conflict_free(
     >>> print(conflict_free((32, 32), [rows, columns], pad=True).layout)
     (32,32):(1,33)
 
-    With `pad` it is the smallest pitch that does it, in any order of the modes. Where extents are no powers of two it
+    With `pad` it is the smallest pitch that does it, in any order of the modes; of three and more modes the smallest
+    padding of all of them, where that takes less. Where extents are no powers of two it
     is such a pitch, or a swizzle of an order of the modes: what is better, and then what is smaller. Where the tile
     allows none the certificate says so; the layout is then the best there is: its worst access takes the fewest rounds,
     and of those layouts all accesses together take the fewest. Raises LayoutError for an access that is
@@ -298,7 +300,10 @@ def _access_basis(spans: Sequence[Span], together: Columns, bits: int) -> list[i
 
 
 def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
-    """The order of the modes and the smallest pitch of its first, counted out; pitches repeat after all banks."""
+    """The order of the modes and the smallest pitch of its first, counted out; then paddings of further modes.
+
+    Pitches repeat after all banks.
+    """
     sizes = leaves(shape)
     period = max(1, tables.banks * WORD // tables.element_bytes)
     best: tuple[Cost, Found] | None = None
@@ -306,7 +311,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     # Pitch p of the fastest mode shifts row i by i * p banks; pitches repeat after `period` elements.
     for order in orders:
         for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
-            layout = _with_pitch(shape, order, pitch)
+            layout = _with_pads(shape, order, (pitch - sizes[order[0]],))
             cost = tables.cost(layout, best[0][0] if best else inf)
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = (
@@ -320,7 +325,44 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
             f"{call}: none of the {len(orders)} orders of the modes that were tried keeps together what lanes take at "
             "once; give smaller access_bytes"
         )
-    return best[1]
+    return _padded_further(shape, tables, orders, *best)
+
+
+MOST_PADDED = 1 << 18
+"""Elements of layouts with paddings of several modes that are counted, all layouts together."""
+
+
+def _padded_further(shape: IntTuple, tables: Tables, orders: Sequence[Orders], cost: Cost, found: Found) -> Found:
+    """The smallest layout with paddings of any modes, where one serves better than `found`, or as well in less memory.
+
+    Every padding makes a layout larger, so a queue by size comes to the smallest free layout first.
+    """
+    sizes = leaves(shape)
+    count, period = prod(sizes), max(1, tables.banks * WORD // tables.element_bytes)
+    gaps = sum(extent > 1 for extent in sizes) - 1
+    if gaps < 2:
+        return found
+    queue = [(count, number, (0,) * gaps) for number in range(len(orders))]
+    tries = MOST_PADDED // count
+    for tried in range(tries):
+        if not queue or (not cost[0] and queue[0][0] >= cost[2]):
+            break
+        _size, number, pads = heappop(queue)
+        # Each padding is come to once: only the last gap that is padded grows, and those after it.
+        last = max((gap for gap, pad in enumerate(pads) if pad), default=0)
+        for gap in range(last, gaps):
+            more = (*pads[:gap], pads[gap] + 1, *pads[gap + 1 :])
+            if more[gap] <= period:
+                heappush(queue, (_with_pads(shape, orders[number], more).cosize, number, more))
+        if any(pads[1:]):  # pitches of the first mode alone have been counted
+            layout = _with_pads(shape, orders[number], pads)
+            counted = tables.cost(layout, cost[0])
+            if counted and counted[:3] < cost[:3]:
+                why = f"the smallest padding of all modes in {len(orders)} orders, {tried} smaller ones do not"
+                if counted[0]:
+                    why = f"the best of {len(orders)} orders of the modes and {tries} paddings"
+                cost, found = counted, Found(layout, counted[3], not counted[0], why)
+    return found
 
 
 def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
@@ -334,7 +376,7 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
     count, top = prod(sizes), (prod(sizes) - 1).bit_length()
     bank_bits = (tables.banks * WORD // tables.element_bytes).bit_length() - 1  # bits beyond these choose no bank
     for order in islice(_orders(sizes), 6):
-        plain = _with_pitch(shape, order, sizes[order[0]])
+        plain = _with_pads(shape, order, ())
         taken = {element: plain(element) for element in first.wanted}
         # Swizzles S<bits, base, shift> that change bank bits by higher bits, smallest first.
         for bits in range(1, bank_bits + 1):
@@ -363,14 +405,15 @@ def _orders(sizes: tuple[int, ...]) -> Iterator[Orders]:
         yield (*fastest, *(mode for mode in moving if mode not in fastest), *ones)
 
 
-def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
-    """The layout of `shape` in which mode `order[0]` is fastest and the next one begins after `pitch`."""
+def _with_pads(shape: IntTuple, order: Orders, pads: tuple[int, ...]) -> Layout:
+    """The layout of `shape` whose modes follow one another in `order`, mode `order[1 + k]` after `pads[k]` more."""
     sizes = leaves(shape)
-    steps, step = [0] * len(sizes), pitch
-    for mode in order[1:]:
+    steps = [0] * len(sizes)
+    step = 1
+    for mode, pad in zip_longest(order, (0, *pads), fillvalue=0):
+        step += pad
         steps[mode] = step
         step *= sizes[mode]
-    steps[order[0]] = 1
     return Layout(shape, fold_profile(iter(steps), shape))
 
 
