@@ -1,7 +1,7 @@
 """What reviews of proofs, kernels, layouts, arrays and the runtime found, row by row: right now, or refused in words.
 
 A test is named by its file and row: `s1a` is row 1a of `soundness`, `k5` is F5 of `kernels`, `g3` is fault 3 of the
-algebra, `a4` fault 4 of arrays, `r9` is F9 of the runtime. The laws behind the rows are in the rooms' own folders.
+algebra, `a4` fault 4 of arrays, `u6` fault 6 of users, `r9` is F9 of the runtime. The laws behind the rows are in the rooms' own folders.
 """
 
 import inspect
@@ -251,6 +251,39 @@ class TestSoundness:
         with pytest.raises(KernelError, match=HERE):
             odd.wgsl(u(4))
 
+    @pytest.mark.parametrize("ask", [lambda t: t - 1 < 0, lambda t: 0 > 2 - t])
+    def test_s7_the_sign_of_a_difference_of_u32_is_warned_of(self, ask):
+        @gpu.kernel
+        def signed(x):
+            gpu.launch(threads=4)
+            x[gpu.thread] = gpu.select(ask(gpu.thread), gpu.constant(1, "u32"), 0)
+
+        with pytest.warns(RuntimeWarning, match=rf"{HERE}.* < 0 is False everywhere.*gpu\.cast"):
+            signed.wgsl(u(4))
+
+    def test_s7_a_range_from_0_is_right_of_what_wraps(self):
+        @gpu.kernel
+        def inside(x):
+            gpu.launch(threads=4)
+            i = gpu.thread - 1
+            if 0 <= i < 2:
+                x[gpu.thread] = 1
+
+        x = u(4)
+        inside.interpret(x)
+        assert x.tolist() == [0, 1, 1, 0]
+
+    def test_s7_a_difference_that_does_not_wrap_is_compared(self):
+        @gpu.kernel
+        def signed(x):
+            gpu.launch(threads=4)
+            t = gpu.thread
+            x[t] = gpu.select((3 - t >= 0) & (gpu.cast(t, "i32") - 1 < 0), gpu.constant(1, "u32"), 0)
+
+        x = u(4)
+        signed.interpret(x)
+        assert x.tolist() == [1, 0, 0, 0]
+
 
 class TestKernels:
     @pytest.mark.parametrize(
@@ -405,6 +438,35 @@ class TestArrays:
         assert ops.clip(np.float32([-1, 1]), 0).numpy().tolist() == [0, 1]
         with pytest.raises(TensorError):
             ops.linspace(5, 10, 3, "bool")
+
+
+class TestUsers:
+    def test_u4_lanes_are_asked_for(self):
+        assert not hasattr(gpu, "lane") or callable(gpu.lane)
+
+    def test_u5_a_tiler_composes_by_the_operator(self):
+        layout = Layout((4, 8), (8, 1))
+        assert layout @ (2, 2) == composition(layout, (2, 2)) and layout @ 4 == composition(layout, 4)
+
+    def test_u6_a_long_vector_is_folded_in_texts_as_in_pictures(self):
+        lines = draw(Layout((1, 100), (0, 3))).text().splitlines()
+        assert max(map(len, lines)) < 110 and sum(line.startswith(" 0  |") for line in lines) == 7
+
+    def test_u6_shared_elements_say_which_value_is_whose(self):
+        (grid,) = draw(Layout((4, 2), (1, 1)), over=(5, 1)).figure.grids
+        assert grid.labels[1] == "T0 V1\nT1 V0" and grid.shared == [1, 2, 3]
+
+    def test_u6_steps_of_a_composition_show_where_the_right_one_points(self):
+        assert "where right points" in draw("composition((6,2):(1,6), (4,3):(3,1))", view="steps").text()
+
+    def test_u6_a_picture_has_no_background_of_its_own(self):
+        assert "<rect" not in draw(Layout((4, 8))).svg()
+
+    def test_u7_notebooks_of_equal_tensors_are_equal(self):
+        one, other = (make_tensor(np.arange(32, dtype=F), Layout((4, 8), (8, 1))) for _time in range(2))
+        assert one._repr_mimebundle_() == other._repr_mimebundle_()
+        texts = Layout((4, 8), (8, 1))._repr_mimebundle_(exclude=["image/png"])
+        assert sum(map(len, texts.values())) < 16_000
 
 
 class TestRuntime:

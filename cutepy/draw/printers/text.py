@@ -19,7 +19,7 @@ def text(figure: Figure, *, ansi: bool = False, room: int | None = None) -> str:
     A table wider than `room` characters is printed in bands of columns, one under another.
     """
     lines = [figure.title] if figure.title else []
-    for grid in figure.grids:
+    for grid in (grid for row in figure.pieces for grid in row if grid is not None):
         if grid.caption:
             lines += [*([""] if lines else []), *grid.caption.split("\n")]
         lines += _grid_lines(grid, ansi, room)

@@ -1,5 +1,6 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
+import warnings
 from functools import partial
 from math import copysign, inf
 
@@ -242,7 +243,27 @@ def _operate(op: str, left: object, right: object) -> Expr:
     wrong = kind not in "iu" if op in INTEGER else kind == "b" if op in ARITHMETIC else kind == "f" and op in BITS
     if wrong or (op == "/" and kind != "f"):
         raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{INSTEAD.get((op, kind), '')}")
+    if op == "<" and type(other) is Const and other.value == 0 and left.dtype is u32:
+        _warn_of_sign(left)
     return binary(op, left, right)
+
+
+def _warn_of_sign(value: Expr) -> None:
+    """Warn where the sign of a difference is asked for that wraps below 0 instead: `i - 1 < 0`.
+
+    `0 <= i - 1 < n` is right for what wraps, by its second comparison, and goes unwarned.
+    """
+    if not (isinstance(value, Binary) and value.op == "-"):
+        return
+    from .ranges import exact  # which is made of what is made here
+
+    if exact(value) is None:
+        difference, instead = Expr.written(value), f"{Expr.written(value.left)} < {Expr.written(value.right)}"
+        message = (
+            f"{user_place()}: {difference} < 0 is False everywhere: the difference of u32 values wraps below 0 and is "
+            f"never negative; write {instead}, or subtract i32 values (gpu.cast)"
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _power(base: object, exponent: object) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING, cast
 
-from .int_tuple import Shaped
+from .int_tuple import IntTuple, Shaped
 
 if TYPE_CHECKING:
     from .composed import AnyLayout
@@ -50,19 +50,21 @@ class Composable(NotebookRepr):
 
     __slots__ = ()
 
-    def __matmul__(self, inner: Composable) -> AnyLayout:
-        """`A @ B` is `composition(A, B)`: A after B.
+    def __matmul__(self, inner: Composable | IntTuple) -> AnyLayout:
+        """`A @ B` is `composition(A, B)`: A after B; a number or a tuple is a tiler.
 
         >>> from cutepy import Layout, Swizzle
         >>> Layout((6, 2), (8, 2)) @ Layout((4, 3), (3, 1))
         Layout(((2, 2), 3), ((24, 2), 8))
         >>> print(Swizzle(2, 0, 3) @ Layout((8, 8), (8, 1)))
         S<2,0,3> o 0 o (8,8):(8,1)
+        >>> print(Layout((4, 8), (8, 1)) @ (2, 2))
+        (2,2):(8,1)
         """
         from ..algebra.composition import composition
         from ..algebra.operation import on_any
 
-        return on_any(composition, self, inner) if isinstance(inner, Composable) else NotImplemented
+        return on_any(composition, self, inner) if isinstance(inner, (Composable, int, tuple)) else NotImplemented
 
 
 class LayoutMethods(Shaped, Composable):
