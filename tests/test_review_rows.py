@@ -1,7 +1,8 @@
 """What reviews of proofs, kernels, layouts, arrays and the runtime found, row by row: right now, or refused in words.
 
 A test is named by its file and row: `s1a` is row 1a of `soundness`, `k5` is F5 of `kernels`, `g3` is fault 3 of the
-algebra, `a4` fault 4 of arrays, `u6` fault 6 of users, `r9` is F9 of the runtime. The laws behind the rows are in the rooms' own folders.
+algebra, `a4` fault 4 of arrays, `u6` fault 6 of users, `r9` is F9 of the runtime. The laws behind the rows are in the
+rooms' own folders.
 """
 
 import inspect
