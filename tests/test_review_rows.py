@@ -15,6 +15,7 @@ import pytest
 import sympy
 
 from cutepy import (
+    BitMap,
     ComposedLayout,
     E,
     Layout,
@@ -33,6 +34,7 @@ from cutepy import (
     gpu,
     make_tensor,
     ops,
+    parse_layout,
     round_up,
     shape_div,
     size,
@@ -404,6 +406,10 @@ class TestAlgebra:
         assert "16 on" not in str(explain(complement, Layout((2, 2), (1, 8)), 4))
         assert "-(0,6)" in str(explain(composition, Layout((4, 8), (8, 1)), Layout(2, -24)))
         assert "T0 V1 T1 V0" in draw(Layout((4, 2), (1, 1)), over=(5, 1)).text()
+
+    def test_g7_what_writers_write_is_read(self):
+        mapped = ComposedLayout(BitMap((1, 3)), 0, Layout((2, 2)))
+        assert parse_layout(mapped.to_latex()) == mapped
 
     def test_g8_inner_and_outer_are_those_of_cute(self):
         swizzled = ComposedLayout(Swizzle(3, 5, 4), 0, Layout((8, 4), (1, 8)))

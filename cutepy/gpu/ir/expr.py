@@ -77,6 +77,8 @@ class Expr:
     along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: What to raise where Python asks for a condition over sizes that are not known, given by `trace.state`.
     undecided: ClassVar[Callable[["Expr"], Exception | None]] = lambda value: None
+    #: Whether the sum that an integer is may leave its type, given by `ranges`.
+    may_wrap: ClassVar[Callable[["Expr"], bool]]
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.

@@ -253,11 +253,7 @@ def _warn_of_sign(value: Expr) -> None:
 
     `0 <= i - 1 < n` is right for what wraps, by its second comparison, and goes unwarned.
     """
-    if not (isinstance(value, Binary) and value.op == "-"):
-        return
-    from .ranges import exact  # which is made of what is made here
-
-    if exact(value) is None:
+    if isinstance(value, Binary) and value.op == "-" and Expr.may_wrap(value):
         difference, instead = Expr.written(value), f"{Expr.written(value.left)} < {Expr.written(value.right)}"
         message = (
             f"{user_place()}: {difference} < 0 is False everywhere: the difference of u32 values wraps below 0 and is "

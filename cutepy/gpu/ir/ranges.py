@@ -83,6 +83,13 @@ def exact(value: Expr) -> Exact | None:
         return form
 
 
+def _may_wrap(value: Expr) -> bool:
+    return exact(value) is None
+
+
+Expr.may_wrap = staticmethod(_may_wrap)
+
+
 def range_of(value: Expr) -> Interval:
     """The least and the largest value that an integer or bool expression can take, as far as known."""
     kept: Interval | None = getattr(value, "known_range", None)

@@ -42,11 +42,21 @@ _TOKEN = re.compile(
     r"|(?P<braced>\{\s*-?[0-9]{1,40}\s*\})"
     r"|(?P<dynamic>\?(?:\{[^{}]*\})?)"
     r"|(?P<basis>e_\{\s*\d+(?:\s*,\s*\d+)*\s*\})"
-    r"|(?P<name>[A-Za-z]\w*|_(?!\w))"
-    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^|_(?=\w*_ptr))"
+    r"|(?P<name>(?!F_2(?!\w))[A-Za-z]\w*|_(?!\w))"
+    r"|(?P<spelling>F_2|\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^|_(?=\w*_ptr))"
     r"|(?P<sign>\*\*|//|[()\[\]<>:,;@*+\-/%=\"])"
 )
-_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*", "^": "**", "_": "o"}
+_SPELLINGS = {
+    "{:}": ":",
+    "\\circ": "o",
+    "∘": "o",
+    "\\langle": "<",
+    "\\rangle": ">",
+    "\\cdot": "*",
+    "^": "**",
+    "_": "o",
+    "F_2": "F2",
+}
 _PAIRS = {"(": ")", "[": "]", "<": ">", "{": "}"}
 _BRACKET = re.compile(r"[()\[\]<>{}]")
 
@@ -152,7 +162,7 @@ class Tokens:
             kind, spelling = "number", spelling[1:-1].strip()
         if kind == "spelling":
             spelling = _SPELLINGS[spelling]
-            kind = "name" if spelling == "o" else "sign"
+            kind = "name" if spelling in ("o", "F2") else "sign"
         return Token(kind, spelling, at, match.end())
 
 
