@@ -247,7 +247,8 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     ((2,2),4,2):((1,2),8,4)
     """
     expect_tensors("make_fragment_like", tensor)
-    layout = plain_part(tensor.layout)
+    nearest = getattr(tensor.engine, "nearest_first", None)  # of an array of unknown strides
+    layout = plain_part(tensor.layout) if nearest is None else nearest(plain_part(tensor.layout))
     if layout.rank > 1:
         ordered = make_layout_like(layout)
         # CuTe's rule: mode 0 first and compact, the others in the order of their strides.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 from ..errors import CoordinateError, TensorError, shown
-from ..layout import ComposedLayout, Layout, composition, get
+from ..layout import ComposedLayout, Layout, composition, congruent, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, as_value, has_underscore, inner_product
@@ -243,12 +243,16 @@ class Tensor(Shaped, NotebookRepr):
         result = function(layout, *arguments)
         if guard is not None:
             like = plain_part(result)
+
             # A refolding changes the domain of the guard's axes; any other operation applies to them as to the
-            # layout.
-            refold = acts == "refolded"
-            guard = guard.map(
-                lambda axis: composition(axis, Layout(like.shape)) if refold else function(axis, *arguments), like
-            )
+            # layout, nesting to those that are nested as it is.
+            def followed(axis: Layout) -> Layout:
+                plain = plain_part(layout)
+                if acts == "refolded" or (acts == "nested" and not congruent(axis.shape, plain.shape)):
+                    return composition(axis, Layout(like.shape))
+                return function(axis, *arguments)
+
+            guard = guard.map(followed, like)
         return Tensor(self.engine, result, self.offset, guard)
 
     def numpy(self, *, copy: bool | None = None) -> Array:

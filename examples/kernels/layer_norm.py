@@ -19,23 +19,23 @@ from cutepy import (
 THREADS, EPSILON = 128, 1e-5
 
 
-def mine(tensor):
+def mine(tensor, width):
     """What this thread has of the workgroup's row, and registers for it; beyond the row there are zeros."""
-    row = local_tile(tensor, (1, tensor.shape[1]), (gpu.workgroup.x, 0))(0, _)
+    row = local_tile(tensor, (1, width or tensor.shape[1]), (gpu.workgroup.x, 0))(0, _)
     part = local_partition(row, Layout(THREADS))
     return part, make_fragment_like(part, "f32")
 
 
-def loaded(tensor):
+def loaded(tensor, width):
     """The same, with the values in the registers."""
-    part, values = mine(tensor)
+    part, values = mine(tensor, width)
     copy(part, values)
     return part, values
 
 
-def normal(x):
+def normal(x, width):
     """A row of x less its mean, over its deviation; and 1 over that."""
-    part, values = loaded(x)
+    part, values = loaded(x, width)
     n = x.shape[1]
     mean = gpu.workgroup_reduce(values) / n
     transform(values, op=lambda v: v - mean)
@@ -49,20 +49,20 @@ def normal(x):
 
 
 @gpu.kernel
-def layer_norm(x, gain, bias, y):  # (rows, n); gain and bias are rows that repeat
-    gpu.launch(grid=x.shape[0], threads=THREADS)
-    _part, values, _scale = normal(x)
-    (_g, g), (_b, b), (target, _y) = loaded(gain), loaded(bias), mine(y)
+def layer_norm(x, gain, bias, y, *, width=None):  # (rows, n); gain and bias are rows that repeat
+    gpu.launch(grid=x.shape[0], threads=THREADS)  # any n up to a width, where one is given
+    _part, values, _scale = normal(x, width)
+    (_g, g), (_b, b), (target, _y) = loaded(gain, width), loaded(bias, width), mine(y, width)
     transform(values, g, b, values, op=lambda v, g, b: v * g + b)
     copy(values, target)
 
 
 @gpu.kernel
-def backward(x, gain, dy, dx):
+def backward(x, gain, dy, dx, *, width=None):
     """The gradient of x."""
     gpu.launch(grid=x.shape[0], threads=THREADS)
-    _part, values, scale = normal(x)
-    (_g, g), (_dy, d), (target, found) = loaded(gain), loaded(dy), mine(dx)
+    _part, values, scale = normal(x, width)
+    (_g, g), (_dy, d), (target, found) = loaded(gain, width), loaded(dy, width), mine(dx, width)
     transform(d, g, d, op=lambda d, g: d * g)
     transform(d, values, found, op=lambda d, v: d * v)
     n = x.shape[1]

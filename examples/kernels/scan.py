@@ -45,8 +45,7 @@ def tiles(x, sums):
 
 def mine(x, sums, t):
     """What this thread has of tile t of the part of its workgroup."""
-    part = local_tile(x, tiles(x, sums) * TILE, gpu.workgroup.x)
-    return local_tile(local_tile(part, TILE, t), 4, gpu.thread)
+    return local_tile(local_tile(x, TILE, gpu.workgroup.x * tiles(x, sums) + t), 4, gpu.thread)
 
 
 def scan(x, y):

@@ -9,10 +9,10 @@ THREADS = 128
 
 
 @gpu.kernel
-def top_k(x, values, places):  # (rows, n), (rows, k), (rows, k)
+def top_k(x, values, places, *, width=None):  # (rows, n), (rows, k), (rows, k); any n up to a width, if one is given
     gpu.launch(grid=size(x, 0), threads=THREADS)
     row, n = gpu.workgroup.x, size(x, 1)
-    part = local_partition(local_tile(x(row, _), n, 0), Layout(THREADS))
+    part = local_partition(local_tile(x(row, _), width or n, 0), Layout(THREADS))
     mine, where = make_fragment_like(part), make_fragment_like(part, "u32")
     copy(part, mine)
     for i in range(size(mine)):

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from types import FunctionType
 
+import numpy as np
 import size_programs
+from example_cases import FOLDER
 from size_kernels import CASES, WRONG, some, whole
 
 from cutepy.errors import CutepyError, KernelError, VerificationError
@@ -24,7 +29,7 @@ from cutepy.gpu.trace.kernel import KernelFunction, SizedLaunch, Traced
 from cutepy.gpu.trace.unknown_sizes import of_sizes, plain_layout, tells_apart
 from cutepy.gpu.verify import Status, Verification, verify
 
-MANY = Limits(workgroups=1 << 20)
+MANY = Limits(workgroups=1 << 20, workgroup_bytes=1 << 17)
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,82 @@ def _of_text(seed: int) -> Subject:
     )
 
 
+#: Sizes of the tensors of examples, by kernel; what a row is held in, where its length is no number.
+EXAMPLES: dict[str, tuple[str, dict[str, str], dict[str, object]]] = {
+    "saxpy": ("saxpy", {"x": "(n)", "y": "(n)"}, {}),
+    "dropout": ("dropout", {"x": "(n)", "y": "(n)"}, {}),
+    "histogram": ("histogram", {"x": "(n)", "counts": "(40)"}, {}),
+    "transpose": ("transpose", {"x": "(M,N)", "y": "(N,M)"}, {}),
+    "matmul": ("matmul", {"A": "(M,K)", "B": "(N,K)", "C": "(M,N)", "D": "(M,N)"}, {}),
+    "softmax": ("softmax", {"x": "(M,N)", "y": "(M,N)"}, {"width": 128}),
+    "layer_norm": ("layer_norm", dict.fromkeys(("x", "gain", "bias", "y"), "(M,N)"), {"width": 128}),
+    "backward": ("layer_norm", dict.fromkeys(("x", "gain", "dy", "dx"), "(M,N)"), {"width": 128}),
+    "top_k": ("top_k", {"x": "(M,N)", "values": "(M,k)", "places": "(M,k)"}, {"width": 128}),
+    "sum_parts": ("scan", {"x": "(n)", "sums": "(p)"}, {}),
+    "scan_parts": ("scan", {"x": "(n)", "sums": "(p)", "y": "(n)"}, {}),
+    "attention": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": False}),
+    "causal": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": True}),
+}
+
+
+def plain_kernel(name: str) -> KernelFunction:
+    """The kernel of an example, as it is written."""
+    assert str(FOLDER) in sys.path
+    kernel: KernelFunction = getattr(
+        importlib.import_module(EXAMPLES[name][0]), {"causal": "attention"}.get(name, name)
+    )
+    return kernel
+
+
+@cache
+def example_kernel(name: str) -> KernelFunction:
+    """The kernel of an example, with its sizes unknown."""
+    _module, notes, _static = EXAMPLES[name]
+    function = plain_kernel(name).function
+    own = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    own.__kwdefaults__ = function.__kwdefaults__
+    own.__annotations__ = {**function.__annotations__, **notes}
+    return KernelFunction(own)
+
+
+def _of_example(name: str) -> Subject:
+    _module, notes, static = EXAMPLES[name]
+    kernel = example_kernel(name)
+    letters = sorted({n for spec in kernel._specs.values() for n in spec.shape if isinstance(n, str)})
+    parameters = [p for p in kernel.signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    whole_numbers = {"counts", "places", "sums"} | (
+        {"x"} if name in ("histogram", "sum_parts", "scan_parts") else set()
+    )
+
+    def arguments(*sizes: int) -> tuple[object, ...]:
+        numbers = dict(zip(letters, sizes, strict=True))
+        made: list[object] = []
+        for p in parameters:
+            if p.name not in notes:
+                made.append(np.uint32(7) if p.name == "seed" else 2.0)
+                continue
+            shape = [n if isinstance(n, int) else numbers[n] for n in kernel._specs[p.name].shape]
+            made.append((whole if p.name in whole_numbers else some)(*shape))
+        return tuple(made)
+
+    more: dict[str, object] = {"dropout": {"keep": 0.9}, "matmul": {"prologue": _same, "epilogue": _second}}.get(
+        name, {}
+    )
+    return Subject(f"example {name}", kernel, len(letters), arguments, tuple({**static, **more}.items()))
+
+
+def _same(x: object) -> object:
+    return x
+
+
+def _second(x: object, d: object) -> object:
+    return d
+
+
 @cache
 def subjects() -> dict[str, Subject]:
     """The fifty, by name."""
-    found = [*map(_of_case, CASES), *map(_of_wrong, WRONG)]
+    found = [*map(_of_case, CASES), *map(_of_wrong, WRONG), *map(_of_example, EXAMPLES)]
     found += [_of_text(seed) for seed in range(50 - len(found))]
     return {subject.name: subject for subject in found}
 
@@ -131,7 +208,7 @@ def said_for(kernel: KernelFunction, arguments: Iterable[object], **static: obje
     except CutepyError as error:
         return str(error)
     if id(traced) not in _SAID:  # the form is kept with it: no other has its number
-        _SAID[id(traced)] = traced, verify(replace(traced.kernel), prover="cutepy")
+        _SAID[id(traced)] = traced, verify(traced.kernel, MANY, prover="cutepy")
     assert traced.plan is not None and sized.values is not None
     params, grid = traced.plan.host(sized.values)
     return Said(SizedLaunch(traced, sized, params, grid), _SAID[id(traced)][1])

@@ -18,7 +18,7 @@ from .blocks import opposite as opposite
 from .loops import Repeated, WhileLoop
 from .python_state import cells_of
 from .rewrite_source import with_hooks
-from .sizes import as_value
+from .sizes import KernelSize, as_value
 from .state import current, is_known, tracing
 from .statements import LoopRange, When, loop_over
 
@@ -128,6 +128,7 @@ def conditional(subject: Any, tables: Tables, cells: FunctionType) -> Unrolled |
 def branching(test: object, tables: Tables, cells: FunctionType) -> Unrolled | Branch:
     """What `if test:` goes through."""
     frame = sys._getframe(1)
+    test = _not_0(test)
     condition = simplify(truth(test)) if isinstance(test, Expr) else test
     if isinstance(condition, Expr) and not isinstance(condition, Const):
         return Branch(
@@ -156,6 +157,7 @@ def while_loop(
 
 def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:
     """`first() if test else second()`."""
+    test = _not_0(test)
     condition = simplify(truth(test)) if isinstance(test, Expr) else test
     if not isinstance(condition, Expr):
         return first() if condition else second()
@@ -166,6 +168,11 @@ def _decided(test: object, first: Callable[[], object], second: Callable[[], obj
         branch.other_side()
         branch.value = second()
     return branch.now[".value"]
+
+
+def _not_0(test: object) -> object:
+    """Whether a size is not 0, which the launch may decide; anything else as it is."""
+    return test != 0 if isinstance(test, KernelSize) else test
 
 
 def _itself(value: object) -> object:
@@ -179,6 +186,7 @@ def choose(test: object, first: Callable[[], object], second: Callable[[], objec
 
 def both(first: object, second: Callable[[], object]) -> object:
     """`first and second()`."""
+    first = _not_0(first)  # 0 and x is 0, which False is
     return _decided(first, second, lambda: _itself(first), sys._getframe(1))
 
 

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import KernelError
+from ...layout import Layout
 from ...layout.affine import Congruent, signed
-from ...layout.values.int_tuple import leaves
+from ...layout.values.int_tuple import leaves, map_leaves
 from ...tensor.dtypes import MatrixType, Window, u32
 from .. import ir
 from ..ir.place import user_place
@@ -105,6 +106,18 @@ class MappedEngine(BufferEngine):
         coordinates = [_value(entry) for lane in lanes for entry in lane]
         shape = [n.in_kernel() if isinstance(n, KernelSize) else n for n in self.extents]
         return tuple(coordinates), tuple(shape * len(lanes))
+
+    def nearest_first(self, layout: Layout) -> Layout:
+        """A layout of coordinates with numbers for its strides, in an order that they may have: along the axis of
+        stride 1 first, then along the others from the last on."""
+        others = [axis for axis, step in enumerate(self.strides) if step != (None, 1)]
+        far = {axis: 1 << 20 * (len(others) - at) for at, axis in enumerate(others)}
+
+        def number(step: Any) -> int:
+            value, path = getattr(step, "value", step), getattr(step, "path", ())
+            return value * far.get(path[0], 1) if path and isinstance(value, int) else int(bool(path)) << 99
+
+        return Layout(layout.shape, map_leaves(number, layout.stride))
 
     def load_matrix(self, matrix: MatrixType, window: Window) -> ir.Expr:
         raise self._refused()

@@ -131,6 +131,47 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
     return replace(facts, limits=(*facts.limits, *new))
 
 
+def product_limits(model: Model, atom: Expr, limits: Sequence[Form]) -> list[Form]:
+    """Sums that are 0 or less because `atom` is x * q with a number q of the launch, where x is below others of its
+    numbers: x + 1 <= p gives x*q + q <= p*q, a number of its own (`model.products`), and what that is below. Where
+    there is one, the product does not wrap: p*q is a number that the host has seen to be a size."""
+    if not isinstance(atom, Binary) or atom.op != "*" or atom.dtype.kind != "u":
+        return []
+    found: list[Form] = []
+    for x, q in ((atom.left, atom.right), (atom.right, atom.left)):
+        if not isinstance(q, Param) or isinstance(x, Param | Const) or range_of(x)[0] < 0:
+            continue
+        for limit in limits:
+            if limit.terms.get(x) != 1 or int(limit.constant.min()) < 0:
+                continue
+            terms: dict[Expr, int] = {atom: 1, q: int(limit.constant.min())}
+            for p, c in limit.terms.items():
+                times = [(node, n) for node, (n, *pair) in model.products.items() if {*map(id, pair)} == {id(p), id(q)}]
+                if p is x or (times and c % times[0][1] == 0):
+                    terms |= {} if p is x else {times[0][0]: c // times[0][1]}
+                else:
+                    break
+            else:
+                below: Form = Affine({a: c for a, c in terms.items() if c}, np.zeros_like(limit.constant))
+                most = below.plus(Affine({atom: 1}, below.constant), -1).negative()
+                facts = [Affine(fact.terms, below.constant + fact.constant) for fact in model.facts]
+                if most.upper(range_of, near(most.terms, facts)) < 1 << 32:
+                    found.append(below)
+    # Each in other words as well: with what p*q is below, and what that is, in its place.
+    fresh = found
+    for _turn in range(3):
+        words: list[Form] = []
+        for below in fresh:
+            none: Form = Affine({}, np.zeros_like(below.constant))
+            for fact in model.facts:
+                told: Form = Affine(fact.terms, none.constant + fact.constant)
+                for p, d in fact.terms.items():
+                    if d > 0 and (c := below.terms.get(p, 0)) < 0:
+                        words.append(none.plus(below, d).plus(told, -c))
+        fresh, found = words, [*found, *words]
+    return found
+
+
 def restrict(form: Wrapping, threads: Mask) -> Wrapping:
     """The same sum, for some of the threads."""
     return Congruent(form.terms, form.constant[threads])

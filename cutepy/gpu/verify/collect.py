@@ -79,9 +79,11 @@ def _size_facts(
     """What is known of sizes, and of the ids of workgroups by them; which parameters are products."""
     if kernel.sizes is None:
         return (), {}
-    counts = zip(groups, kernel.sizes.groups, strict=True)
-    below = [Affine({group: 1}, 1).plus(count, -1) for group, count in counts if count is not None]
-    return (*kernel.sizes.facts, *below), kernel.sizes.products
+    counts = zip(groups, kernel.sizes.groups, kernel.grid, strict=True)
+    told = [(group, count, most) for group, count, most in counts if count is not None]
+    below = [Affine({group: 1}, 1).plus(count, -1) for group, count, _ in told]
+    most_of = [count.moved(-most) for _, count, most in told if count.terms]  # the host looks at each grid
+    return (*kernel.sizes.facts, *below, *most_of), kernel.sizes.products
 
 
 @dataclass(frozen=True, slots=True)

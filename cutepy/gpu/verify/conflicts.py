@@ -21,7 +21,17 @@ from ..ir import Binary, Const, Expr, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
-from .bounds import Form, GuardFacts, Wrapping, facts_of, last_of, restrict, sum_of
+from .bounds import (
+    Form,
+    GuardFacts,
+    Wrapping,
+    facts_of,
+    last_of,
+    near,
+    product_limits,
+    restrict,
+    sum_of,
+)
 from .model import Access, Domain, Model, SampleData, named, typed
 from .verdict import Status, Witness
 
@@ -99,8 +109,34 @@ def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, F
         moduli = {abs(c) for member in family for c in member.index.terms.values()}
         constants = [int(end) for m in family for end in (m.index.constant.min(), m.index.constant.max())]
         moduli |= {max(constants) - min(constants), max(constants) - min(constants) + 1}
-        digits += _taken_apart(family, [_shifted([m.index for m in family])], moduli)
+        apart = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
+        digits += [part for digit in apart for part in _split_by_number(model, family, digit)]
     return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
+
+
+def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list[_Digit]:
+    """(low, high) of a digit that is high * q + low for a number q of the launch, low in a window of q numbers; itself
+    where it is not. The products in it are those that do not wrap."""
+    for product in digit[0].terms:
+        if not isinstance(product, Binary) or product.op != "*":
+            continue
+        for x, q in ((product.left, product.right), (product.right, product.left)):
+            lows = [Affine({a: c for a, c in form.terms.items() if a is not product}, form.constant) for form in digit]
+            if not isinstance(q, Param) or any(form.terms.get(product) != 1 for form in digit):
+                continue
+            pairs = list(zip(lows, family, strict=True))
+            whole = all(product_limits(model, product, m.limits) for m in family)
+            below = all(
+                low.lower(range_of, near(low.terms, m.limits)) >= 0
+                and (gap := low.plus(Affine({q: 1}, low.constant * 0), -1).moved(1)).upper(
+                    range_of, near(gap.terms, m.limits)
+                )
+                <= 0
+                for low, m in pairs
+            )
+            if whole and below:
+                return [lows, [Affine({x: 1}, form.constant * 0) for form in digit]]
+    return [digit]
 
 
 def _hands_out(model: Model, digit: _Digit) -> str:

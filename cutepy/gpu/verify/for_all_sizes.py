@@ -20,7 +20,7 @@ import numpy as np
 from ...layout.affine import Affine
 from ..ir import Binary, Buffer, Call, Const, Expr, Param, SizeFacts, nodes
 from ..ir.ranges import Integers, domain, exact, range_of
-from .bounds import Form, GuardFacts, facts_of, near, restrict, sum_of
+from .bounds import Form, GuardFacts, facts_of, near, product_limits, restrict, sum_of
 from .conflicts import Owned, owned_by
 from .model import Access, Model
 from .verdict import Claim, Status, Verdict
@@ -102,6 +102,7 @@ def said(model: Model, conditions: Iterable[Sum]) -> str:
 def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts) -> Judged:
     """Whether a coordinate is from 0 to below its extent where `facts` hold."""
     whole = restrict(sum_of(model, coordinate), facts.mask)
+    facts = _with_products(model, whole.terms, facts)
     limits = near(whole.terms, facts.limits)
     form = whole.exact(domain(coordinate.dtype), range_of, limits)
     if form is None:
@@ -122,6 +123,21 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
             return Judged(reason=f"a coordinate, {coordinate!r}, {side}")
         conditions.append(left)
     return Judged(tuple(conditions))
+
+
+def _with_products(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> GuardFacts:
+    """`facts`, and what is known of products among the atoms, which guards may compare in sums that wrap but for it."""
+    products = [limit for atom in atoms for limit in product_limits(model, atom, facts.limits)]
+    if not products:
+        return facts
+    limits = [*products, *facts.limits]
+    for meant, atom in facts.names:
+        form = meant.exact(domain(atom.dtype), range_of, near(meant.terms, limits))
+        if form is not None:  # the sum does not wrap: the atom is it
+            named: Form = Affine({atom: 1}, np.zeros_like(form.constant))
+            told = [limit for limit in limits if atom in limit.terms]
+            limits += [limit.plus(named, -limit.terms[atom]).plus(form, limit.terms[atom]) for limit in told]
+    return replace(facts, limits=tuple(limits))
 
 
 def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum | None:
@@ -213,6 +229,7 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
     for (facts, _), coordinates in zip(entries, lanes, strict=True):
         for axis, coordinate in enumerate(coordinates):
             whole = restrict(sum_of(model, coordinate), facts.mask)
+            facts = _with_products(model, whole.terms, facts)
             form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
             if form is None:
                 return Owned(False, False)

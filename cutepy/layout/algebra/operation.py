@@ -24,7 +24,7 @@ First = TypeVar("First", contravariant=True)
 Given = ParamSpec("Given")
 Result = TypeVar("Result", covariant=True)
 Act = Callable[..., object]
-Elements = Literal["none", "mode", "kept", "refolded", "extended", "divided", "multiplied"]
+Elements = Literal["none", "mode", "kept", "refolded", "nested", "extended", "divided", "multiplied"]
 """What an operation does with a tensor: it acts on layouts alone; takes the subtensor of a mode; keeps modes; refolds
 the shape; may go beyond the elements; divides them, rounded up to whole tiles; needs more memory, and is refused."""
 Tiles = Literal["", "tile", "block", "rake"]

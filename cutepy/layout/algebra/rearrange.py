@@ -124,7 +124,7 @@ def _tiler_text(tiler: object) -> str:
     return f"({','.join(map(_tiler_text, tiler))})" if isinstance(tiler, tuple) else str(tiler)
 
 
-@rearranging(on_tensor="refolded")
+@rearranging(on_tensor="nested")
 def flatten(layout: Layout) -> Layout:
     """The same leaves with no nesting.
 
@@ -138,7 +138,7 @@ def flatten(layout: Layout) -> Layout:
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@rearranging(layouts=0, on_tensor="refolded")
+@rearranging(layouts=0, on_tensor="nested")
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -190,7 +190,7 @@ def take(layout: Layout, begin: int, end: int) -> Layout:
     return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
 
 
-@rearranging(on_tensor="refolded")
+@rearranging(on_tensor="nested")
 def group_modes(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to `end` nested into one.
 

@@ -3,6 +3,7 @@
 // gain f32 (50,1000):(0,1)
 // bias f32 (50,1000):(0,1)
 // y f32 (50,1000):(1000,1)
+// width None
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;  // (50,1000):(1000,1)
 @group(0) @binding(1) var<storage, read> gain: array<f32>;  // (50,1000):(0,1)

@@ -2,6 +2,7 @@
 // x f32 (50,1000):(1000,1)
 // values f32 (50,8):(8,1)
 // places u32 (50,8):(8,1)
+// width None
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;  // (50,1000):(1000,1)
 @group(0) @binding(1) var<storage, read_write> values: array<f32>;  // (50,8):(8,1)
