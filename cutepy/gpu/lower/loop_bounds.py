@@ -51,6 +51,12 @@ def _distance(loop: ir.For, names: dict[ir.Param, int]) -> tuple[int, tuple[tupl
         if isinstance(atom, ir.Param) and atom in names:
             terms.append((names[atom], times))
             continue
+        # min(a, b) <= a, which the launch may tell
+        least = atom.args if isinstance(atom, ir.Call) and atom.name == "min" and times > 0 else ()
+        if told := [a for a in least if isinstance(a, ir.Param) and a in names]:
+            terms.append((names[told[0]], times))
+            exact = False
+            continue
         # Any other term is replaced by its largest value: an upper bound.
         interval = range_of(atom)
         if interval[1] - interval[0] >= 1 << 30:  # a quarter of the domain: no bound worth giving
