@@ -237,9 +237,7 @@ THEOREMS = {
     "complement": Theorem(
         complements,
         "size <= 16, modes <= 3, strides <= 8, targets 1, 7, 12, 24 and the cosize",
-        lambda: (
-            (each, target) for each in small(16, 3, 9) for target in {1, 7, 12, 24, max(table(each)) + 1}
-        ),
+        lambda: ((each, target) for each in small(16, 3, 9) for target in {1, 7, 12, 24, max(table(each)) + 1}),
     ),
     "right_inverse": Theorem(
         inverts_right, "size <= 24, modes <= 3, strides <= 8", lambda: ((each,) for each in small(24, 3, 9))
