@@ -162,7 +162,7 @@ def _refusing(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*operands, **named)
         except CutepyError:
             raise
-        except BARE as error:
+        except (*BARE, MemoryError) as error:
             said = [shown(operand) for operand in operands] + [f"{key}={shown(value)}" for key, value in named.items()]
             name = function.__name__
             raise OperandError(f"{name}({', '.join(said)}): {error}; see help({name})") from error

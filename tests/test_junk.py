@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sympy
 from junk_calls import faults
 from layout.junk_cases import nested
 
@@ -13,6 +14,7 @@ from cutepy import (
     Layout,
     Swizzle,
     _,
+    crd2idx,
     draw,
     gpu,
     make_identity_tensor,
@@ -93,3 +95,14 @@ def test_a_nan_differs_from_everything_on_a_device() -> None:
         y = np.zeros(4, np.uint32)
         run(x, z, y)
         assert y.tolist() == (x != z).tolist()
+
+
+def test_sizes_beyond_memory_strides_that_nest_otherwise_and_stores_of_lists_are_refused() -> None:
+    for call, words in (
+        (lambda: ops.ones((1 << 20, 1 << 20)), "ones\\(.*allocate"),
+        (lambda: crd2idx(100_000_000, sympy.Symbol("M", integer=True, positive=True), ((),)), "one stride for each"),
+        (lambda: crd2idx((1, 2), (3, 4), (1, (2, 3))), "one stride for each"),
+        (lambda: make_tensor(np.zeros(6), Layout((2, 3))).__setitem__(2, (1, 2)), "a value for each offset"),
+    ):
+        with pytest.raises(CutepyError, match=words):
+            call()

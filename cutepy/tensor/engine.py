@@ -128,9 +128,16 @@ class ViewEngine:
         # Check values and offsets before the first write, so that a refused store changes nothing.
         fitting = fit_values(values, self.dtype)
         table = np.asarray(offsets)
+        if fitting.shape != table.shape:
+            try:
+                fitting = np.broadcast_to(fitting, table.shape)
+            except ValueError as error:
+                at = f"{table.size} offsets of shape {table.shape}" if table.shape else "one offset"
+                text = f"store of values of shape {fitting.shape} at {at}: give a number, or a value for each offset"
+                raise TensorError(text) from error
         if where is not None:
             mask = np.broadcast_to(where, table.shape)
-            table, fitting = table[mask], np.broadcast_to(fitting, table.shape)[mask]
+            table, fitting = table[mask], fitting[mask]
         self.memory[self._index(table)] = fitting
 
     def strided(self, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:

@@ -213,12 +213,21 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     13
 
     `stride` defaults to the compact strides, so that the result is the colexicographic index.
-    Raises CoordinateError where `crd` nests in another way than `shape`.
+    Raises CoordinateError where `crd` or `stride` nests in another way than `shape`.
     Source: CuTe, `stride.hpp`.
     """
     _check_tree("crd2idx", crd, shape)
+    if stride is not None and not _one_each(shape, stride):
+        raise CoordinateError(f"crd2idx({crd}, {shape}, {stride}): give one stride for each entry of the shape")
     offset: int = inner_product(crd, shape, prefix_product(shape) if stride is None else stride)
     return offset
+
+
+def _one_each(shape: IntTuple, stride: IntTuple) -> bool:
+    """True if the stride nests as the shape does."""
+    if type(shape) is not tuple or type(stride) is not tuple:
+        return type(shape) is not tuple and type(stride) is not tuple
+    return len(shape) == len(stride) and all(map(_one_each, shape, stride))
 
 
 def _check_tree(call: str, crd: object, tree: object) -> None:
