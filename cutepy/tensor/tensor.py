@@ -454,6 +454,12 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
     """Refuse a coordinate that does not fit; expressions pass, their bounds are the kernel verifier's matter."""
     if type(crd) is tuple:
         if type(shape) is tuple and len(crd) == len(shape):
+            kinds = {d.name: d for entry in crd if (d := _own_type(entry)) is not None}
+            if len(kinds) > 1 and not getattr(tensor.engine, "takes_coordinates", False):
+                raise TensorIndexError(
+                    f"coordinate {shown(crd)} of {tensor}: its entries are of {' and '.join(sorted(kinds))}, and one "
+                    "index is made of them; give all one type, with gpu.cast(v, 'i32') or 'u32'"
+                )
             for entry, extent in zip(crd, shape):  # noqa: B905  (lengths were compared)
                 if type(entry) is not int or type(extent) is not int or not 0 <= entry < extent:
                     _check(entry, extent, tensor)
@@ -479,6 +485,13 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
             f"coordinate {shown(low if low < 0 else high)} of {tensor}: this mode has size {product(shape)}, "
             f"so it goes from 0 to {product(shape) - 1}"
         )
+
+
+def _own_type(entry: object) -> Any:
+    """The type of an entry that is a value of a kernel; None for numbers, which take the type that they meet."""
+    dtype = getattr(entry, "dtype", None)
+    whole = getattr(dtype, "kind", "") in ("i", "u") and hasattr(entry, "operands")
+    return dtype if whole and not hasattr(entry, "known_in") else None
 
 
 def _claims(crd: Any, shape: IntTuple) -> list[tuple[Any, int]]:

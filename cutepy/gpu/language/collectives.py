@@ -76,8 +76,8 @@ def _entered(call: str) -> Trace:
     trace.launched(call)
     if trace.divergent[-1]:
         raise KernelError(
-            f"{user_place()}: {call} inside {trace.divergent[-1]}, which threads of a workgroup decide differently: "
-            "all of them must take part; move it out, and let those threads give what changes nothing"
+            f"{user_place()}: {call} inside {trace.divergent[-1]}, which threads of a workgroup may decide "
+            "differently: all of them must take part; move it out, and let those threads give what changes nothing"
         )
     return trace
 

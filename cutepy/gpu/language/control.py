@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import KernelError
 from ...layout import IntTuple, Layout
 from ...layout.values.composed import AnyLayout
+from ...layout.values.int_tuple import leaves
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import as_dtype, bool_, c64
 from ...tensor.engine import Scalars
@@ -188,7 +189,7 @@ def barrier(*, storage: bool = False) -> None:
     reason = trace.divergent[-1]
     if reason:
         raise KernelError(
-            f"{user_place()}: gpu.barrier inside {reason}, which threads of a workgroup decide differently: "
+            f"{user_place()}: gpu.barrier inside {reason}, which threads of a workgroup may decide differently: "
             "some would wait forever; move it out, and keep only the accesses inside gpu.when"
         )
     trace.emit(Barrier(storage, user_place()))
@@ -221,6 +222,12 @@ def shared(
     Raises KernelError for an access whose index depends on data, with `layout=gpu.solve`.
     """
     trace, place = current("gpu.shared"), user_place()
+    for extent in leaves(tile.shape if isinstance(tile, AnyLayout) else tile):
+        if isinstance(extent, KernelSize):
+            raise KernelError(
+                f"{place}: gpu.shared(..., {tile}): the size {extent} is known only at the launch, and shared memory "
+                "has a number of elements; give one that it does not exceed, and walk what is longer with gpu.loop"
+            )
     # 1. Element type and name: of the tensor, else of the assignment in the kernel's text.
     dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
     wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")

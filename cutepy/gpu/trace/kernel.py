@@ -405,8 +405,11 @@ class KernelFunction(NotebookRepr):
         numbers = {name: n for name, n in sizes.items() if name in names and isinstance(n, int)}
         if not self._specs or (not args and numbers.keys() != names - {"?"}):
             called = f"{self.function.__name__}.at({', '.join(f'{k}={v}' for k, v in sizes.items())})"
-            there = ", ".join(sorted(names)) or "there are none"
+            there = ", ".join(sorted(names - numbers.keys())) or "there are none"
             raise KernelError(f"{called}: give each size of the annotations a number: {there}")
+        if any(n < 1 for n in numbers.values()):
+            told = ", ".join(f"{name}={n}" for name, n in numbers.items())
+            raise KernelError(f"{self.function.__name__}.at({told}): sizes are 1 or more")
         kinds = as_dtype(dtype).numpy
         made = args or tuple(
             np.empty([n if isinstance(n, int) else numbers[n] for n in spec.shape], kinds)
@@ -599,7 +602,9 @@ class KernelFunction(NotebookRepr):
         params, grid = traced.plan.host(call.values)
         most = (device.limits if device is not None else limits_of(call)).workgroups
         if max(grid) > min(most, MOST_GROUPS) or min(grid) < 1:
-            return f"its grid is {grid}, and the form for all sizes has 1 to {min(most, MOST_GROUPS)} along an axis"
+            values = ", ".join(f"{name} = {n}" for name, n in sorted(sizes_in(call).items()))
+            limit = min(most, MOST_GROUPS)
+            return f"its grid is {grid} where {values}, and the form for all sizes has 1 to {limit} along an axis"
         return SizedLaunch(traced, call, params, grid)
 
     def _subgroup_size(self, given: object) -> int:
