@@ -74,6 +74,13 @@ def scan_parts(x: Array, sums: Array, y: Array) -> Array:
     return (running - running[first] + x[first] + before) % (1 << 32)
 
 
+def matvec(weights: Array, scales: Array, x: Array, y: Array) -> Array:
+    nibbles = (weights[:, :, None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15).reshape(len(weights), -1)
+    signed = np.where(nibbles > 7, nibbles.astype(np.int64) - 16, nibbles)
+    n = min(scales.shape[1], len(x) // 32) * 32
+    return (signed[:, :n] * np.repeat(scales.astype(np.float64), 32, 1)[:, :n]) @ x[:n] if n else np.zeros(len(y))
+
+
 WANTED: dict[str, Callable[..., Array]] = {
     "saxpy": lambda a, x, y: a * x.astype(np.float64) + y,
     "histogram": lambda x, counts: counts + np.bincount(x % 40, minlength=40),
@@ -85,6 +92,7 @@ WANTED: dict[str, Callable[..., Array]] = {
     "top_k": lambda x, values, places: np.argsort(-x, axis=1, kind="stable")[:, : values.shape[1]],
     "sum_parts": sum_parts,
     "scan_parts": scan_parts,
+    "matvec": matvec,
     "attention": attention,
     "causal": lambda *args: attention(*args, causal=True),
 }

@@ -13,9 +13,9 @@ THREADS, GROUP, ROWS, MOST, PARTS = 256, 32, 4, 64, 512
 
 
 @gpu.kernel
-def matvec(weights, scales, x, y):  # (rows, columns) of i4, (rows, columns / 32), (columns), (rows)
-    groups, rows = size(x) // GROUP, min(MOST, ROWS * ceil_div(size(y), ROWS * PARTS))
-    threads = min(THREADS, 32 * ceil_div(groups, 32))
+def matvec(weights, scales, x, y, *, plan=None):  # (rows, columns) of i4, (rows, columns / 32), (columns), (rows)
+    groups = size(x) // GROUP  # of any number of rows and columns by a plan: the rows and the threads of a workgroup
+    rows, threads = plan or (min(MOST, ROWS * ceil_div(size(y), ROWS * PARTS)), min(THREADS, 32 * ceil_div(groups, 32)))
     gpu.launch(grid=ceil_div(size(y), rows), threads=threads)
     words, first = recast(weights, "u32"), gpu.workgroup.x * rows
     sums = gpu.shared("f32", (rows, threads // 4))  # of subgroups, which have four threads at least

@@ -96,6 +96,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, str], dict[str, object]]] = {
     "top_k": ("top_k", {"x": "(M,N)", "values": "(M,k)", "places": "(M,k)"}, {"width": 128}),
     "sum_parts": ("scan", {"x": "(n)", "sums": "(p)"}, {}),
     "scan_parts": ("scan", {"x": "(n)", "sums": "(p)", "y": "(n)"}, {}),
+    "matvec": ("int4_matvec", {"weights": "(R,W)", "scales": "(R,G)", "x": "(C)", "y": "(R)"}, {"plan": (4, 64)}),
     "attention": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": False}),
     "causal": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": True}),
 }
@@ -126,12 +127,14 @@ def _of_example(name: str) -> Subject:
     kernel = example_kernel(name)
     letters = sorted({n for spec in kernel._specs.values() for n in spec.shape if isinstance(n, str)})
     parameters = [p for p in kernel.signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    whole_numbers = {"counts", "places", "sums"} | (
+    whole_numbers = {"counts", "places", "sums", "weights"} | (
         {"x"} if name in ("histogram", "sum_parts", "scan_parts") else set()
     )
 
     def arguments(*sizes: int) -> tuple[object, ...]:
         numbers = dict(zip(letters, sizes, strict=True))
+        if name == "matvec":  # a scale for 32 columns, eight weights in a word
+            numbers |= {"C": 32 * numbers["C"], "G": numbers["C"], "W": 4 * numbers["C"]}
         made: list[object] = []
         for p in parameters:
             if p.name not in notes:
@@ -144,6 +147,8 @@ def _of_example(name: str) -> Subject:
     more: dict[str, object] = {"dropout": {"keep": 0.9}, "matmul": {"prologue": _same, "epilogue": _second}}.get(
         name, {}
     )
+    if name == "matvec":
+        letters = ["C", "R"]
     return Subject(f"example {name}", kernel, len(letters), arguments, tuple({**static, **more}.items()))
 
 
