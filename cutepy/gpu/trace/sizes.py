@@ -72,6 +72,14 @@ class KernelSize(Size):
     def __rtruediv__(self, other: Any) -> Any:
         return other / ir.cast(self.in_kernel(), f32)
 
+    def __pow__(self, exponent: Any) -> Any:
+        if type(exponent) is int and exponent >= 0:
+            return self.context.size(self.poly**exponent)
+        return ir.cast(self.in_kernel(), f32) ** exponent
+
+    def __rpow__(self, base: object) -> NoReturn:
+        self.context.refuse(self.poly, "be an exponent of a Python number")
+
     def __index__(self) -> int:
         self.context.refuse(self.poly, "serve as a Python integer")
 

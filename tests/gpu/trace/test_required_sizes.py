@@ -243,3 +243,23 @@ def test_a_tile_of_static_size_over_unknown_rows_keeps_both_of_its_operands() ->
         odd.interpret(some(n), y)
         assert odd.size_reason == ""
         assert (y == [1.0 if n % 8 and i > 4 else 2.0 for i in range(n)]).all()
+
+
+def test_powers_of_a_size() -> None:
+    @gpu.kernel
+    def powers(x: "(n)", y: "(4)") -> None:
+        gpu.launch(threads=1)
+        n = x.shape[0]
+        y[0], y[1], y[2], y[3] = n**2, n**0, n**0.5, n**-1
+
+    @gpu.kernel
+    def of_two(x: "(n)", y: "(4)") -> None:
+        gpu.launch(threads=1)
+        y[0] = 2 ** x.shape[0]
+
+    for n in (1, 4, 9, 30):
+        y = np.zeros(4, np.float32)
+        powers.interpret(some(n), y)
+        assert powers.size_reason == "" and np.allclose(y, [n * n, 1, n**0.5, 1 / n])
+    with pytest.raises(KernelError, match="the size n is known only at the launch and cannot be an exponent"):
+        of_two.at(n=4)
