@@ -60,6 +60,7 @@ ROOMS_OF_GPU = {
     "lower",
     "matmul",
     "operations",
+    "reader",
     "runtime",
     "targets",
     "trace",

@@ -1,4 +1,5 @@
-"""The verdicts on kernels of other verifiers' suites: `python tools/suites.py [-v]` counts them, -v shows each.
+"""The verdicts on kernels of other verifiers' suites: `python tools/suites.py [-v]` counts them, -v shows each; with
+`--read` those on their WGSL texts read back, beside those on the kernels.
 
 The ports stand in tests/suites: GPUVerify's and Faial's kernels by what they access, and classic kernels with seeded
 faults. A label is the source's; where WGSL has another rule, the rule is named.
@@ -11,6 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "suites"))
 
 from ported import all_ports
+
+from cutepy.errors import KernelError
 
 
 def main(verbose: bool) -> int:
@@ -32,5 +35,22 @@ def main(verbose: bool) -> int:
     return int(any(outcome.startswith("false") for outcome in total))
 
 
+def read_back() -> int:
+    """Print how often a text read back has the verdict of its kernel, and each where it has not."""
+    counts: Counter[str] = Counter()
+    for port in all_ports():
+        try:
+            ours, theirs = port.read_back
+        except KernelError as error:
+            counts["no text, or not read"] += 1
+            print(f"{port.source}: {error}")
+            continue
+        counts["same" if ours == theirs else "other"] += 1
+        if ours != theirs:
+            print(f"{port.source}: {ours}, read back {theirs}")
+    print(", ".join(f"{n} {what}" for what, n in counts.items()))
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(main("-v" in sys.argv[1:]))
+    sys.exit(read_back() if "--read" in sys.argv[1:] else main("-v" in sys.argv[1:]))

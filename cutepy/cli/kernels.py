@@ -25,9 +25,11 @@ from ..gpu.matmul.kernel_fma import matmul_kernel
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import ExecutionSite
 from ..gpu.operations.reductions import Reduction, launches
+from ..gpu.reader import Bindings, verify_shader
 from ..gpu.runtime import Limits, adapters, choose_adapter, missing_runtimes
 from ..gpu.trace.kernel import KernelFunction
 from ..gpu.trace.source import TENSOR_MEANT
+from ..gpu.verify.verdict import Verification
 from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
 from ..tensor import Tensor, as_dtype, make_tensor
@@ -41,6 +43,10 @@ _FEATURES = ("shader-f16", "subgroups", "timestamp-query", "shader-int64", "shad
 
 _TYPED = re.compile(r"\s*(?:(?P<type>[a-z]\w*)\s+)?(?P<layout>.*)", re.DOTALL)
 _EXTENTS = re.compile(r"\d{1,18}(?:x\d{1,18})*", re.ASCII)
+_BOUND = re.compile(
+    r"(?P<name>\w+(?:\.\w+)*)=(?:(?:[a-z]\w*)?\[(?P<length>\d{1,10})\]|(?P<number>[-+]?\d+\.?\d*(?:e[-+]?\d+)?))",
+    re.ASCII,
+)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?)", re.ASCII)
 
 
@@ -82,11 +88,42 @@ def run_wgsl(options: Namespace) -> None:
 def run_verify(options: Namespace) -> int:
     """Write the verdicts on the kernel; 0 if every claim is proven, 1 otherwise."""
     check_target(options.output)
+    if options.kernel.endswith(".wgsl"):
+        report = _verify_shader(options)
+        write_answer(options, str(report), {"ok": report.ok, **asdict(report)})
+        return 0 if report.ok else 1
+    if options.bind or options.grid or options.entry:
+        raise CommandError("--bind, --grid and --entry are for a shader, cutepy verify FILE.wgsl")
     call = _call(options)
     with call.traced():
         report = call.kernel.verify(*call.arguments, limits=None, prover=None, **call.static)
     write_answer(options, str(report), {"ok": report.ok, **asdict(report)})
     return 0 if report.ok else 1
+
+
+def _verify_shader(options: Namespace) -> Verification:
+    """The verdicts on a WGSL file, for the arrays and numbers that `--bind` gives."""
+    if options.arguments or options.set or options.tile:
+        raise CommandError(f"{options.kernel}: what a shader is given is said by --bind name=f32[1000], --bind name=7")
+    lengths: dict[str, int] = {}
+    numbers: dict[str, int | float] = {}
+    for text in options.bind:
+        bound = _BOUND.fullmatch(text)
+        if bound is None:
+            raise CommandError(f"--bind {text}: write name=f32[1000] for an array, name=7 or params.n=7 for a number")
+        if bound["length"]:
+            lengths[bound["name"]] = int(bound["length"])
+        else:
+            numbers[bound["name"]] = (float if set(bound["number"]) & set(".e") else int)(bound["number"])
+    grid = options.grid or "1"
+    if not _EXTENTS.fullmatch(grid) or grid.count("x") > 2:
+        raise CommandError(f"--grid {grid}: write the workgroups along each axis, --grid 16x4")
+    x, y, z = [*map(int, grid.split("x")), 1, 1][:3]
+    try:
+        text = Path(options.kernel).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{options.kernel} cannot be read: {error}") from error
+    return verify_shader(text, Bindings(lengths, numbers, (x, y, z), options.entry))
 
 
 def run_export(options: Namespace) -> None:

@@ -143,11 +143,18 @@ def _draw_arguments(draw: ArgumentParser) -> None:
 
 def _kernel_arguments(command: ArgumentParser) -> None:
     """The arguments of `cutepy wgsl`, `verify` and `export`."""
-    command.add_argument("kernel", help="matmul, sum, or MODULE:KERNEL, FILE.py:KERNEL for one of yours")
+    verify = command.prog.endswith("verify")
+    shader = "; FILE.wgsl is a compute shader" if verify else ""
+    command.add_argument("kernel", help=f"matmul, sum, or MODULE:KERNEL, FILE.py:KERNEL for one of yours{shader}")
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"{_SHAPES}; a number")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a keyword argument, static")
     command.add_argument("--tile", metavar="MxNxK", help="the tile of a matmul")
     command.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")
+    if verify:
+        text = "of a shader: x=f32[1000] is the length of an array, n=7 or params.n=7 a uniform or an override"
+        command.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE", help=text)
+        command.add_argument("--grid", metavar="XxYxZ", help="of a shader: its workgroups, 1 if left out")
+        command.add_argument("--entry", default="", metavar="NAME", help="of a shader: the function, if there are more")
     if command.prog.endswith("export"):
         command.add_argument("--page", action="store_true", help="an HTML file too: it runs the kernel and checks it")
     if command.prog.endswith("wgsl"):

@@ -8,6 +8,7 @@ to be refuted although its label is `pass`. What the sources say beyond accesses
 * A kernel that only computes writes its value to its own element of `out`: cutepy refuses a kernel without a result.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +18,11 @@ import numpy as np
 
 from cutepy import Tensor, gpu, size
 from cutepy.errors import KernelError
+from cutepy.gpu.ir import Kernel, new_arena
+from cutepy.gpu.reader import Bindings, read_shader
 from cutepy.gpu.runtime.program import Limits
+from cutepy.gpu.verify import verify
+from cutepy.gpu.verify.verdict import Verification
 
 #: The sources use workgroups of 1,024 threads, and arrays of the workgroup of any size.
 LIMITS = Limits(workgroup_bytes=1 << 26, invocations=4096, workgroup_size=(4096, 4096, 4096), bindings=16)
@@ -57,7 +62,7 @@ class Port:
             verification = self.kernel.verify(*self.arguments, limits=LIMITS, prover="auto", **self.static)
         except KernelError as error:
             return f"refused: {error}"
-        return "refuted" if verification.refuted else "proven" if verification.ok else "undecided"
+        return outcome(verification)
 
     @property
     def outcome(self) -> str:
@@ -68,6 +73,28 @@ class Port:
         if self.expected == "refuted":
             return "false proof" if verdict == "proven" else "right"
         return "right" if verdict == "proven" else "false refutation"
+
+    @property
+    def read_back(self) -> tuple[str, str]:
+        """The verdicts of cutepy's own prover on the kernel, and on its WGSL text read back."""
+        ours = self.kernel.verify(*self.arguments, limits=LIMITS, prover="cutepy", **self.static)
+        kernel = self.kernel.ir(*self.arguments, **self.static)
+        text = self.kernel.wgsl(*self.arguments, **self.static)
+        with new_arena():
+            theirs = verify(read_shader(text, bound_as(kernel, text)), LIMITS, prover="cutepy")
+        return outcome(ours), outcome(theirs)
+
+
+def outcome(found: Verification) -> str:
+    """`proven`, `refuted` or `undecided`."""
+    return "refuted" if found.refuted else "proven" if found.ok else "undecided"
+
+
+def bound_as(kernel: Kernel, text: str) -> Bindings:
+    """What the host gives to a kernel: its arrays in the elements of the text, vectors where it has these."""
+    lanes = dict(re.findall(r"(\w+): array<vec(\d)", text))
+    lengths = {b.name: b.length // int(lanes.get(b.name, 1)) for b in kernel.buffers}
+    return Bindings(lengths=lengths, grid=kernel.grid)
 
 
 PORTS: list[Port] = []
