@@ -126,7 +126,11 @@ def same_on_engines(seed: int, *devices: Device) -> bool:
                     found[element] = expected[b.name][element]
                 if not np.array_equal(found, expected[b.name]):
                     on = f"on {device.runtime.name} with checks={with_checks}"
-                    raise Wrong(f"seed {seed}: {b.name} is {found} {on}, not {expected[b.name]}")
+                    first = int(np.flatnonzero(found != expected[b.name])[0])
+                    raise Wrong(
+                        f"seed {seed}: {b.name}[{first}] is {found[first]} {on}, not {expected[b.name][first]}; "
+                        f"it was {arrays[b.name][first]}\n{print_wgsl(lower(kernel))}"
+                    )
     return True
 
 
