@@ -140,9 +140,9 @@ def test_a_batch_that_fails_fails_its_buffers_alone(device: Device, monkeypatch:
     device.launch(program, [a])
     device.launch(program, [b])
     end = time.perf_counter() + 20
-    while device.pending is not None and time.perf_counter() < end:
+    while device.pending and time.perf_counter() < end:
         time.sleep(0.01)
-    assert device.pending is None
+    assert not device.pending
     assert (c.read(np.uint32) == 1).all()
     with pytest.raises(DeviceError, match=f"{program.entry}.*no memory for commands"):
         a.read(np.uint32)
@@ -150,9 +150,9 @@ def test_a_batch_that_fails_fails_its_buffers_alone(device: Device, monkeypatch:
         device.launch(program, [b])
     device.launch(program, [c])
     end = time.perf_counter() + 20
-    while device.pending is not None and time.perf_counter() < end:
+    while device.pending and time.perf_counter() < end:
         time.sleep(0.01)
-    assert device.pending is None and (c.read(np.uint32) == 2).all()
+    assert not device.pending and (c.read(np.uint32) == 2).all()
 
 
 @pytest.mark.parametrize("grid", [(1.5, 1, 1), (1, 1), 4, (True, 1, 1), (1, -1, 1), ("1", 1, 1)], ids=str)

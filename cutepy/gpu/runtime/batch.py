@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from .device import Device
 
 LAUNCHES = 32
-"""Launches of one submission, which costs the host as much as 20 of them; more would keep the device waiting."""
+"""Launches that wait for a submission, which costs the host as much as 20 of them; more would keep the device waiting."""
+MOST_LAUNCHES = 64
+"""Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.
 IN_FLIGHT = 4
 #: Seconds between two looks of the flusher.
@@ -43,36 +45,33 @@ WRITTEN = 16 * 1024 * 1024
 PASSES = 2048  # WebGPU allows 4096 queries in a set
 
 
-class Batch:
-    """Launches recorded so far, and the bytes of their parameters: one compute pass, once it is finished."""
+BoundLaunch = tuple[BoundPipeline, bytes, Size3]
+"""A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
 
-    __slots__ = ("_slot", "_timestamps", "launches", "params")
+
+class Batch:
+    """The launches of one submission, and the bytes of their parameters: one compute pass, once it is finished."""
+
+    __slots__ = ("_timestamps", "launches", "params")
 
     def __init__(self, timestamps: dict[str, object] | None) -> None:
         self._timestamps = timestamps
-        self._slot = b"", 0
         self.launches: list[tuple[BoundPipeline, int, Size3]] = []
         self.params = bytearray()
 
-    @property
-    def full(self) -> bool:
-        return len(self.launches) >= LAUNCHES
-
-    def has_room(self, params: int) -> bool:
-        """Whether one more launch with so many bytes of parameters fits."""
-        return not self.full and self.fits(params)
-
-    def fits(self, params: int) -> bool:
-        """Whether so many bytes of parameters more fit into the device's buffer for them."""
-        return len(self.params) + params <= PARAMS_BYTES
-
-    def record(self, bound: BoundPipeline, params: bytes, grid: Size3) -> None:
-        """Add one launch; parameters that equal those of the launch before it lie where those lie."""
-        if params and params != self._slot[0]:
-            # Parameters of a launch lie at an offset of the uniform buffer; equal ones in a row share it.
-            self._slot = params, len(self.params)
-            self.params += params
-        self.launches.append((bound, self._slot[1], grid))
+    def take(self, pending: deque[BoundLaunch], most: int) -> None:
+        """The first of these launches, at most so many, as far as their parameters fit into the device's buffer for
+        them; parameters that equal those of the launch before lie where those lie."""
+        last, slot = b"", 0
+        while pending and len(self.launches) < most:
+            bound, params, grid = pending[0]
+            if params and params != last:
+                if len(self.params) + len(params) > PARAMS_BYTES:
+                    return
+                last, slot = params, len(self.params)
+                self.params += params
+            self.launches.append((bound, slot, grid))
+            pending.popleft()
 
     def finish(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> wgpu.GPUCommandBuffer:
         """The launches as commands; wgpu validates the whole batch here and refuses it on a lost device.
@@ -150,12 +149,12 @@ class Flusher:
         # Both gates are closed at first; releasing one lets the thread through.
         for lock in (self._work, self._stop):
             lock.acquire()
-        self._asleep = True
+        self.asleep = True
         threading.Thread(target=self._run, name="cutepy-flush", daemon=True).start()
 
     def notice(self) -> None:
         """Look again. A finalizer may call this: it takes no lock and starts no thread."""
-        if self._asleep:
+        if self.asleep:
             _let_through(self._work)
 
     def stop(self) -> None:
@@ -164,7 +163,7 @@ class Flusher:
 
     def _run(self) -> None:
         while self._work.acquire():
-            idle, seen = 0, None
+            idle, seen = 0, -1
             while idle < IDLE:
                 if self._stop.acquire(timeout=DELAY):
                     return
@@ -173,17 +172,18 @@ class Flusher:
                     return
                 # Set before `pending` is read: a launch that comes after this last look sees the flag and wakes the
                 # thread.
-                self._asleep = idle == IDLE - 1  # said before the look: what comes after the last look wakes it
-                batch = device.pending
-                busy = batch is not None or device.untidy
+                self.asleep = idle == IDLE - 1
+                flushes = device.flushes if device.pending else -1
+                busy = flushes >= 0 or device.untidy
                 idle = 0 if busy else idle + 1
                 if busy:
-                    self._asleep = False
-                    # A batch that was seen at the last look too is at least `DELAY` old.
-                    if batch is seen or device.untidy:
-                        device.flush_quietly(batch if batch is seen else None)
-                seen = batch
-                del device, batch
+                    self.asleep = False
+                    # What was pending at the last look too, and not flushed meanwhile, is at least `DELAY` old.
+                    due = flushes >= 0 and flushes == seen
+                    if due or device.untidy:
+                        device.flush_quietly(due)
+                seen = flushes
+                del device
 
 
 def _let_through(gate: threading.Lock) -> None:

@@ -45,6 +45,7 @@ class Dawn(Asynchronous):
     module_checks = False
     #: Dawn ends the memory of a buffer with a later submission, not with its last use.
     frees_late = True
+    raises_when_lost = False
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -29,7 +29,20 @@ import numpy.typing as npt
 
 from ...errors import CutepyError, DeviceError, KernelError
 from .adapters import RUNTIMES, Adapter, webgpu_names
-from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell, untaped
+from .batch import (
+    LAUNCHES,
+    MOST_LAUNCHES,
+    PARAMS_BYTES,
+    Batch,
+    BoundLaunch,
+    Flusher,
+    InFlight,
+    Played,
+    Stopwatch,
+    taping,
+    tell,
+    untaped,
+)
 from .buffer import CHUNK, Array, DeviceBuffer, Fetch, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
@@ -42,10 +55,6 @@ POOLED = 1 << 28
 """Bytes that a device keeps for further results: of results without a reference."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
-PLAYED = 64
-"""Launches of a recording that are submitted together: a submission costs as much as 20 of them."""
-BoundLaunch = tuple[BoundPipeline, bytes, Size3]
-"""A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
 SPIN, LONGEST_PAUSE, SHARE = 1e-4, 1e-3, 16
 """A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most."""
 _uids = itertools.count(1)
@@ -87,7 +96,8 @@ class Device:
         self._compiled: set[int] = set()  # the hashes of what was compiled
         self._recompiled = 0
         self._groups = BindGroups()
-        self.pending: Batch | None = None  # the launches that are not submitted yet
+        self.pending: deque[BoundLaunch] = deque()  # the launches that are not submitted yet
+        self.flushes = 0
         self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(self.runtime, gpu)
         self.lanes = 0  # the threads of a subgroup; 0: not measured yet
@@ -283,6 +293,13 @@ class Device:
             if waited > SPIN:
                 time.sleep(min(LONGEST_PAUSE, waited / SHARE))
 
+    def _make_room(self) -> None:
+        """Submit what waits where that is enough for a submission."""
+        if len(self.pending) >= LAUNCHES:
+            self._throttle()
+            with Exclusive(self, "submit"):
+                self._flush()
+
     def _throttle(self) -> None:
         """Wait where too many submissions are under way."""
         with Exclusive(self, "submit"):
@@ -316,8 +333,7 @@ class Device:
 
     def _prepare_for(self, program: Program) -> None:
         """What a launch may have to wait for: room for its batch, or the size of a subgroup."""
-        if self.pending is not None and self.pending.full:
-            self._throttle()
+        self._make_room()
         if program.lanes and "subgroups" in self.features:
             self.subgroup_size()
 
@@ -334,8 +350,7 @@ class Device:
         """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
         `launch` do, under one lock. A launch has its program, the numbers of its operands in `buffers`, its parameters.
         """
-        if self.pending is not None and self.pending.full:
-            self._throttle()
+        self._make_room()
 
         def play() -> list[DeviceBuffer]:
             fresh = [self._new(nbytes, "", True) for nbytes in made]
@@ -365,13 +380,8 @@ class Device:
                     buffer.handle  # noqa: B018  DeviceError where it was freed
                 if self._failed:
                     self._raise_failure(*buffers)
-                batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
-                end = min(at + (PLAYED if self._profiled is None else 1), len(launches))
-                while at < end and batch.fits(len(launches[at][1])):
-                    batch.record(*launches[at])
-                    if self._profiled is not None:
-                        self._profiled.append((launches[at][0].pipeline.program.entry, launches[at][0].nbytes))
-                    at += 1
+                self.pending.extend(launches[at : at + MOST_LAUNCHES])
+                at += MOST_LAUNCHES
                 self._flush()
 
     def bound_launch(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float]) -> BoundLaunch:
@@ -401,17 +411,22 @@ class Device:
                 f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
                 f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
             )
-        batch = self.pending
-        if batch is not None and not batch.has_room(len(packed)):
-            self._flush()
-            batch = None
-        if batch is None:
-            batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
+        self.enqueue((bound, packed, grid))
+
+    def enqueue(self, launch: BoundLaunch) -> None:
+        """Add a launch to those that wait for a submission, in one step: any thread may, at any time."""
+        self.pending.append(launch)
+        if self._flusher.asleep:
             self._flusher.notice()
-        batch.record(bound, packed, grid)
-        if self._profiled is not None:
-            self._profiled.append((program.entry, bound.nbytes))
-            self._flush()
+
+    def bound(self, program: Program, uids: tuple[int, ...]) -> BoundPipeline | None:
+        """The program with the bind group of the buffers of these numbers, where a launch over them needs nothing else:
+        no look at what failed, at faults of a driver, or at what finalizers freed."""
+        if self._failed or self._dead or self._forgotten or not self.runtime.raises_when_lost:
+            return None
+        if program.loops and self._faults:
+            return None
+        return self._groups.known(program, uids)
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
@@ -490,6 +505,7 @@ class Device:
             if self._dead:
                 return
             self._dead = "closed"
+            self.pending.clear()
             self._flusher.stop()
             self._pool.empty()
             self._pipelines.clear()
@@ -550,8 +566,8 @@ class Device:
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
-    def flush_quietly(self, batch: Batch | None) -> None:
-        """Let go of what was freed, and submit this batch if it is still pending and there is room. For the flusher's
+    def flush_quietly(self, due: bool) -> None:
+        """Let go of what was freed, and submit what is pending if it is `due` and there is room. For the flusher's
         thread: what goes wrong is kept for the calls that depend on it.
         """
         with self._lock:
@@ -561,10 +577,10 @@ class Device:
             try:
                 self.runtime.poll(self.gpu)
                 self._drain()
-                if batch is not None and self.pending is batch and self._in_flight.limit() is None:
+                if due and self._in_flight.limit() is None:
                     self._flush()
             except Exception as error:
-                self._fail(batch, error)
+                self._fail([], error)
 
     def _drain(self) -> None:
         """Let go of what was freed since the last call."""
@@ -610,25 +626,27 @@ class Device:
 
     def _flush(self) -> None:
         """Submit what is pending. A batch that the runtime refuses fails its buffers, not this call."""
-        batch, self.pending = self.pending, None
-        if batch is None:
-            return
-        try:
-            commands = batch.finish(self.runtime, self.gpu)
-            if batch.params:
-                self.gpu.queue.write_buffer(self._params, 0, batch.params)
-            self._in_flight.submit(commands)
-        except Exception as error:
-            self._fail(batch, error)
+        self.flushes += 1
+        while self.pending:
+            batch = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
+            batch.take(self.pending, MOST_LAUNCHES if self._profiled is None else 1)
+            if self._profiled is not None:
+                self._profiled += [(bound.pipeline.program.entry, bound.nbytes) for bound, *_ in batch.launches]
+            try:
+                commands = batch.finish(self.runtime, self.gpu)
+                if batch.params:
+                    self.gpu.queue.write_buffer(self._params, 0, batch.params)
+                self._in_flight.submit(commands)
+            except Exception as error:
+                self._fail([bound for bound, *_ in batch.launches], error)
         if self._dead:
             raise DeviceError(f"submit: {self.adapter.summary} was {self._dead}; {_REOPEN}")
 
-    def _fail(self, batch: Batch | None, error: Exception) -> None:
+    def _fail(self, launched: Sequence[BoundPipeline], error: Exception) -> None:
         """Keep an error for every buffer of a batch, and remember a loss."""
-        launches = batch.launches if batch is not None else []
-        names = ", ".join(bound.pipeline.program.entry for bound, *_ in launches)
-        text = str(self.failure(error, f"submit {len(launches)} launches ({names})"))
-        self._failed |= {uid: text for bound, *_ in launches for uid in bound.uids}
+        names = ", ".join(bound.pipeline.program.entry for bound in launched)
+        text = str(self.failure(error, f"submit {len(launched)} launches ({names})"))
+        self._failed |= {uid: text for bound in launched for uid in bound.uids}
 
     def _raise_failure(self, *buffers: DeviceBuffer) -> None:
         """Raise what a launch over one of these buffers failed with, once for each buffer."""

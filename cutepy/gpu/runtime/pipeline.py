@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
 from .buffer import DeviceBuffer, padded
-from .native import wgpu
+from .native import Binder, wgpu
 from .program import Binding, Dialect, Program
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Pipeline:
     buffers_layout: wgpu.GPUBindGroupLayout
     params_group: wgpu.GPUBindGroup | None
     checked: bool
+    binder: Binder
 
 
 def build_pipeline(device: Device, program: Program) -> Pipeline:
@@ -91,7 +92,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         raise KernelError(f"{program.entry}: {_refusal(runtime.name, program, str(error))}") from error
     if checked and not asked:
         warn_that_checks_stay()
-    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded)
+    binder = Binder(runtime, gpu, buffers_layout, len(types))
+    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded, binder)
 
 
 def _refusal(runtime: str, program: Program, message: str) -> str:
@@ -152,17 +154,17 @@ class BindGroups:
         # Operands are checked once for each bind group, not at each launch.
         pipeline = device.pipeline(program)
         check_operands(device, program, operands)
-        entries = [
-            {"binding": i, "resource": {"buffer": operand.handle, "offset": 0, "size": padded(operand.nbytes)}}
-            for i, operand in enumerate(operands)
-        ]
-        group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
+        group = pipeline.binder.group([(operand.handle, padded(operand.nbytes)) for operand in operands])
         bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:
             self._drop(next(iter(self._groups)))
         return bound
+
+    def known(self, program: Program, uids: tuple[int, ...]) -> BoundPipeline | None:
+        """The bind group of the buffers of these numbers, where it was made before. Any thread may ask at any time."""
+        return self._groups.get((program, uids))
 
     def forget(self, uid: int) -> None:
         """Drop the groups that hold this buffer, so that its memory can go."""

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from ...errors import KernelError
 from ...tensor import Tensor
 from . import default_device
-from .batch import Tape, taped
+from .batch import BoundLaunch, Tape, taped
 from .buffer import DeviceBuffer, padded
-from .device import BoundLaunch, Device, Exclusive
+from .device import Device, Exclusive
 from .device_tensor import DeviceEngine
 from .program import Program
 
