@@ -25,6 +25,7 @@ import functools
 import operator
 import re
 import struct
+import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -392,7 +393,7 @@ class _Reader(Walk):
         if is_pure_module(module):
             if is_stateful(function):
                 return self.library_function(function, name)
-            if not function.__closure__:
+            if not function.__closure__ or _is_of_cutepy(function):
                 return Identity(function)
             self.watch(partial(_STATE_OF_FUNCTION, function), name, are_same)
             return self.code(function, with_globals=False)
@@ -441,6 +442,18 @@ class _Reader(Walk):
             if line is not None:
                 error.args = (f"{place_of(code.co_filename, line)}: {error}", *error.args[1:])
             raise
+
+
+def _is_of_cutepy(function: types.FunctionType) -> bool:
+    """Whether a module of cutepy, or a package around it, holds a function under its own name: what it encloses is then
+    cutepy's as well."""
+    module = function.__module__ or ""
+    while module.partition(".")[0] == "cutepy":
+        holder = sys.modules.get(module)
+        if holder is not None and vars(holder).get(function.__name__) is function:
+            return True
+        module = module.rpartition(".")[0]
+    return False
 
 
 def _registered(kind: type) -> tuple[type, ...]:

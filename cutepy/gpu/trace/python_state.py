@@ -288,10 +288,34 @@ class Walk:
         self.spots: list[tuple[Space, object, object, str]] = []
         self.looks: list[tuple[Callable[[], Any], Any, Callable[[Any, Any], bool], str]] = []
         self.bases: dict[int, tuple[type, ...]] = {}
+        self.sorted = -1
+        self.spaces: list[Any] = []
+        self.keys: list[object] = []
+        self.held_there: list[object] = []
+        self.others: list[tuple[Space, object, object, str]] = []
+
+    def _sort(self) -> None:
+        """Part the places, each once, into those of dictionaries that hold something, and others."""
+        once = {(id(space), key, id(value)): (space, key, value, name) for space, key, value, name in self.spots}
+        plain: list[tuple[Space, object, object, str]] = []
+        self.others = []
+        for spot in once.values():
+            fast = type(spot[0]) is dict and spot[2] is not None and spot[2] is not MISSING
+            (plain if fast else self.others).append(spot)
+        self.spaces = [space for space, *_ in plain]
+        self.keys, self.held_there = [key for _, key, *_ in plain], [value for _, _, value, _ in plain]
+        self.sorted = len(self.spots)
 
     def changed(self) -> str | None:
         """The first place that holds something else now, as the user would write it."""
-        for space, key, value, name in self.spots:
+        # Most places are dictionaries, and most hold the very object: C looks at all of those.
+        if self.sorted != len(self.spots):
+            self._sort()
+        if all(map(operator.is_, map(dict.get, self.spaces, self.keys), self.held_there)):
+            spots = self.others
+        else:
+            spots = self.spots
+        for space, key, value, name in spots:
             now = space.get(key, MISSING)
             if now is not value and not same(now, value):
                 return name
