@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .device import Device
 
 LAUNCHES = 32
-"""Launches that wait for a submission, which costs the host as much as 20 of them; more would keep the device waiting."""
+"""Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting."""
 MOST_LAUNCHES = 64
 """Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.

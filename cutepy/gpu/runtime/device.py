@@ -93,6 +93,7 @@ class Device:
         self._dead = ""
         self._failed: dict[int, str] = {}  # number of a buffer -> what a launch over it failed with
         self._pipelines: OrderedDict[tuple[object, ...], Pipeline] = OrderedDict()
+        self._met: dict[Program, Pipeline] = {}  # since the last that was compiled
         self._compiled: set[int] = set()  # the hashes of what was compiled
         self._recompiled = 0
         self._groups = BindGroups()
@@ -390,8 +391,7 @@ class Device:
         if params or program.params:
             packed = program.pack(params)
             packed += bytes(-len(packed) % self.limits.uniform_alignment)
-        if self._faults and program.loops:
-            check_faults(self._faults, self._warned, program, params)
+        self.check_faults(program, params)
         try:
             return self._groups.get(self, program, operands), packed, program.grid
         except AttributeError:
@@ -419,14 +419,34 @@ class Device:
         if self._flusher.asleep:
             self._flusher.notice()
 
-    def bound(self, program: Program, uids: tuple[int, ...]) -> BoundPipeline | None:
-        """The program with the bind group of the buffers of these numbers, where a launch over them needs nothing else:
-        no look at what failed, at faults of a driver, or at what finalizers freed."""
-        if self._failed or self._dead or self._forgotten or not self.runtime.raises_when_lost:
-            return None
-        if program.loops and self._faults:
-            return None
-        return self._groups.known(program, uids)
+    @property
+    def faulty(self) -> bool:
+        """Whether its driver has faults that the parameters of a launch may meet."""
+        return bool(self._faults)
+
+    def check_faults(self, program: Program, params: Sequence[float]) -> None:
+        """Refuse, or warn of, a launch that meets a fault of the driver. Raises DeviceError."""
+        if self._faults and program.loops:
+            check_faults(self._faults, self._warned, program, params)
+
+    def launch_bound(
+        self, program: Program, operands: list[DeviceBuffer], uids: tuple[int, ...], params: bytes, grid: Size3
+    ) -> None:
+        """A launch of a program that was launched before, over buffers of these numbers: they are as it needs them, its
+        parameters are packed, and its grid is within the limits. Where the bind group is there, it takes no lock.
+
+        Raises as `launch`.
+        """
+        self._make_room()
+        bound = None
+        if self.runtime.raises_when_lost and not (self._failed or self._dead):
+            bound = self._groups.known(program, uids)
+        if bound is None:
+            with Exclusive(self, program.entry, tidies=False):
+                bound = self._groups.get(self, program, operands, checked=True)
+                if self._failed:
+                    self._raise_failure(*operands)
+        self.enqueue((bound, params, grid))
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
@@ -509,6 +529,7 @@ class Device:
             self._flusher.stop()
             self._pool.empty()
             self._pipelines.clear()
+            self._met.clear()
             self._groups.clear()
             self._params_bindings.clear()
 
@@ -610,9 +631,12 @@ class Device:
 
     def pipeline(self, program: Program) -> Pipeline:
         """The pipeline of a program, and of every other that differs from it in what no runtime compiles."""
+        if (found := self._met.get(program)) is not None:
+            return found
         key = program.compiled
         pipeline = self._pipelines.get(key)
         if pipeline is None:
+            self._met.clear()  # what is used from now on is the most recent
             pipeline = self._pipelines[key] = build_pipeline(self, program)
             # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
             digest = hash(key)
@@ -622,6 +646,9 @@ class Device:
                 self._pipelines.popitem(last=False)
         else:
             self._pipelines.move_to_end(key)
+        if len(self._met) > PIPELINES_KEPT:
+            self._met.clear()
+        self._met[program] = pipeline
         return pipeline
 
     def _flush(self) -> None:
@@ -717,12 +744,13 @@ class _OutOfMemory(DeviceError):
 
 
 class Exclusive:
-    """A block in which a thread has a device to itself, and no signal is handled. It may not wait for the device."""
+    """A block in which a thread has a device to itself, and no signal is handled. It may not wait for the device. It
+    lets go of what finalizers freed, unless another block soon does."""
 
-    __slots__ = ("device", "doing", "signals")
+    __slots__ = ("device", "doing", "signals", "tidies")
 
-    def __init__(self, device: Device, doing: str) -> None:
-        self.device, self.doing, self.signals = device, doing, Uninterrupted()
+    def __init__(self, device: Device, doing: str, *, tidies: bool = True) -> None:
+        self.device, self.doing, self.signals, self.tidies = device, doing, Uninterrupted(), tidies
 
     def __enter__(self) -> None:
         """Hold the lock, but refuse on a dead device."""
@@ -735,7 +763,7 @@ class Exclusive:
                 device._dead = "lost"
             if device._dead:
                 raise DeviceError(f"{self.doing}: {device.adapter.summary} was {device._dead}; {_REOPEN}")
-            if device._forgotten:
+            if self.tidies and device._forgotten:
                 device._drain()
         except BaseException as error:
             self.__exit__(None, error, None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
 from .buffer import DeviceBuffer, padded
-from .native import Binder, wgpu
+from .native import Binder, BindGroup, wgpu
 from .program import Binding, Dialect, Program
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class BoundPipeline:
     """A pipeline with the bind group of its buffers, their numbers, and their bytes together."""
 
     pipeline: Pipeline
-    group: wgpu.GPUBindGroup
+    group: BindGroup
     uids: tuple[int, ...]
     nbytes: int
 
@@ -140,8 +140,11 @@ class BindGroups:
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(self, device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> BoundPipeline:
-        """The program compiled and the bind group of these buffers for it; operands are checked when it is made.
+    def get(
+        self, device: Device, program: Program, operands: Sequence[DeviceBuffer], *, checked: bool = False
+    ) -> BoundPipeline:
+        """The program compiled and the bind group of these buffers for it; operands are checked when it is made, unless
+        the caller has `checked` them.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
         bound twice where the kernel writes it.
@@ -153,7 +156,8 @@ class BindGroups:
             return bound
         # Operands are checked once for each bind group, not at each launch.
         pipeline = device.pipeline(program)
-        check_operands(device, program, operands)
+        if not checked:
+            check_operands(device, program, operands)
         group = pipeline.binder.group([(operand.handle, padded(operand.nbytes)) for operand in operands])
         bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
         for operand in operands:

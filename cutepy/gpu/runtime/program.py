@@ -14,9 +14,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from ...errors import DeviceError, KernelError
+from .formulas import Formula, evaluate
 
 Access = Literal["read", "read_write"]
 Dialect = Literal["naga", "tint"]  # of WGSL: what wgpu-native takes, what Dawn and Chromium take
@@ -28,42 +29,19 @@ Size3 = tuple[int, int, int]
 _PACK = {"f16": "<f", "f32": "<f", "i32": "<i", "u32": "<I"}
 
 
-Formula = int | str | tuple[Any, ...]
-"""What the host computes for a launch, as plain data: a number, the name of a number of the call, or an operation in
-("+", "*", "//", "%") with formulas for its operands; of integers, // and % rounded down."""
-
-
-def evaluate(formula: Formula, values: Mapping[str, int]) -> int:
-    """The number that a formula is where the call has these numbers.
-
-    >>> evaluate(("//", ("+", "x.shape[0]", 255), 256), {"x.shape[0]": 1000})
-    4
-    """
-    if isinstance(formula, int):
-        return formula
-    if isinstance(formula, str):
-        return values[formula]
-    op, *parts = formula
-    first, *rest = [evaluate(part, values) for part in parts]
-    for number in rest:
-        if op == "+":
-            first += number
-        elif op == "*":
-            first *= number
-        else:
-            first = first // number if op == "//" else first % number
-    return first
-
-
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """What the host computes for a launch of a program for unknown sizes: its parameters by name, its grid, and what
-    must be 0 or more, each with how it reads and whether the user stated it. Numbers of the call are named
-    "x.shape[0]", "x.stride[1]" and "x.offset", counted in elements, for a tensor x."""
+    must be 0 or more, each with how it reads and whether the user stated it. `serves` is true of the calls of its
+    class, and `checks` are what is true of all calls that it may serve, each with how it reads. Numbers of the call are
+    named "x.shape[0]", "x.stride[1]" (0 where the extent is 1), "x.offset" and "x.length", counted in elements, for a
+    tensor x."""
 
     params: tuple[tuple[str, Formula], ...]
     grid: tuple[Formula, Formula, Formula]
     conditions: tuple[tuple[Formula, str, bool], ...] = ()
+    serves: Formula = 1
+    checks: tuple[tuple[Formula, str], ...] = ()
 
     def host(self, values: Mapping[str, int]) -> tuple[dict[str, int], Size3]:
         """The parameters and the grid."""

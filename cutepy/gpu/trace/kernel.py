@@ -57,7 +57,8 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower
 from ..runtime import Device, default_device
-from ..runtime.program import Formula, LaunchPlan, Limits, Program, Size3
+from ..runtime.formulas import Formula
+from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..targets.cuda import write_cuda
 from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
@@ -95,6 +96,8 @@ from .counter_sizes import refuted
 from .engine import BufferEngine
 from .hook_functions import target
 from .memory import allocate
+from .recipe import KEPT as RECIPES_KEPT
+from .recipe import Recipe, recipe_for, replayed
 from .rewrite_source import text_of
 from .sizes import LARGEST, KernelSize, Sizes, contradiction, divisors_of
 from .source import check_limits, naming, unbound
@@ -103,9 +106,11 @@ from .unhashable import unhashable
 from .unknown_sizes import (
     SizeSpec,
     by_itself,
+    host_checks,
     looks_at_offsets,
     of_sizes,
     plain_layout,
+    serves,
     sizes_in,
     spec_of,
     specs_of,
@@ -233,12 +238,14 @@ def _is_own(file: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SizedLaunch:
-    """A call by a form for unknown sizes: its parameters that follow from the sizes, and its grid."""
+    """A call by a form for unknown sizes: its parameters that follow from the sizes, and its grid. Where `exact`, the
+    form serves all calls of that class."""
 
     traced: Traced
     call: BoundArguments
     params: Mapping[str, int]
     grid: Size3
+    exact: BoundArguments | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -295,6 +302,7 @@ class KernelFunction(NotebookRepr):
         self._read_signature(None)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
+        self._recipes: dict[Hashable, list[Recipe]] = {}
         self._pinned: set[Hashable] = set()
         self._told = False
         update_wrapper(self, function)
@@ -319,6 +327,13 @@ class KernelFunction(NotebookRepr):
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
         whole = len(args) >= self._positional and static.keys() <= self._static
+        if whole and self._recipes:
+            try:
+                if replayed(self._recipes_of(args, checks, static), args):
+                    return
+            except CutepyError:
+                with self._naming():
+                    raise
         quick = quick_call(args) if whole else None
         known: Ready | None
         with self._naming():
@@ -331,7 +346,7 @@ class KernelFunction(NotebookRepr):
                     return
             call = self._bind(args, static)
             device = device_of(call)
-            specs = None if self._specs else by_itself(call, self._met) if self._learns else {}
+            specs = specs_of(call, self._specs) if self._specs else by_itself(call, self._met) if self._learns else {}
             sized = self._sized(call, device or default_device(), specs=specs)
             traced = sized.traced if sized else self._form(call)
             if traced.told is not traced.kernel and not self._told:
@@ -349,12 +364,45 @@ class KernelFunction(NotebookRepr):
                 program, params = replace(program, grid=sized.grid), {**params, **sized.params}
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, params, device)
+        if sized is not None and whole and device is not None and sized.exact is not None:
+            recipes = self._recipes_of(args, checks, static)
+            if not any(recipe.of == (sized.exact.key, device.uid) for recipe in recipes):
+                form = traced.program(device.dialect, traced.checked(checks))
+                if (recipe := self._recipe(sized, args, specs, form, device)) is not None:
+                    recipes[:] = [recipe, *recipes[: RECIPES_KEPT - 1]]
         if quick is not None and not (sized is not None and traced.numbers):
             if len(self._quick) >= KEPT:
                 self._quick.clear()
             pinned = call.has_origins and call.key in self._pinned
             own = sized is not None or pinned
             self._quick[(key, quick.offsets) if own else key] = ready(program, call, sized.params if sized else None)
+
+    def _recipe(
+        self,
+        sized: SizedLaunch,
+        args: tuple[object, ...],
+        specs: Mapping[str, SizeSpec],
+        program: Program,
+        device: Device,
+    ) -> Recipe | None:
+        """The class of a call that was launched by a form for unknown sizes, compiled."""
+        call, plan = sized.exact, sized.traced.plan
+        if call is None or plan is None:
+            return None
+        buffers = sized.traced.kernel.buffers
+        written = [a.name for a in call.arguments if a.tensor is not None and buffers[a.slot].writable]
+        checks = host_checks(call, specs, self.given, written)
+        return recipe_for(call, args, replace(plan, serves=serves(call, specs), checks=checks), program, device)
+
+    def _recipes_of(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> list[Recipe]:
+        """The compiled classes of calls that are like this one in all but tensors and numbers."""
+        key = len(args), self.captures.captured(), self.captures.static(static) if static else (), checks
+        found = self._recipes.get(key)
+        if found is None:
+            if len(self._recipes) >= KEPT:
+                self._recipes.clear()
+            found = self._recipes[key] = []
+        return found
 
     def interpret(self, *args: object, check: object = False, subgroup: object = 0, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place.
@@ -562,6 +610,10 @@ class KernelFunction(NotebookRepr):
                 if isinstance(found, str):  # what is proven without vectors serves as well
                     other = self._launch_of_sizes(unaligned(sized), subgroups, device)
                     found = other if isinstance(other, SizedLaunch) else found
+                    if isinstance(found, SizedLaunch) and sized.key in self._unsized:
+                        found = replace(found, exact=sized)
+                else:
+                    found = replace(found, exact=sized)
             self.size_reason = found if isinstance(found, str) else ""
             if told and isinstance(found, str):
                 raise KernelError(f"{self.function.__name__}: it is traced for its sizes: {found}")

@@ -24,7 +24,7 @@ from ...tensor.dtypes import f32, u32
 from .. import ir
 from ..ir.place import user_place
 from ..ir.simplify import simplify
-from ..runtime.program import Formula
+from ..runtime.formulas import Formula
 
 #: Of a size, and of every number that is made of sizes and meets a value of the kernel.
 LARGEST = (1 << 31) - 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from ...tensor.dtypes import u32
 from ...tensor.tensor import Tensor
 from .. import ir
 from ..ir.ranges import linear
-from ..runtime.program import Formula
+from ..runtime.formulas import Formula
 from .mapped import MappedEngine, Stride
 from .sizes import LARGEST, Sizes, divisors_of
 
@@ -329,9 +330,121 @@ def values_of(call: BoundArguments, specs: Iterable[str]) -> dict[str, int]:
         shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
         for axis, (n, step) in enumerate(zip(shape, stride, strict=True)):
             found[f"{a.name}.shape[{axis}]"] = n
-            found[f"{a.name}.stride[{axis}]"] = step if n > 1 else 0
-        found[f"{a.name}.offset"] = a.offset
+            found[f"{a.name}.stride[{axis}]"] = 0 if n == 1 else step
+        found[f"{a.name}.offset"], found[f"{a.name}.length"] = a.offset, a.length
     return found
+
+
+def all_of(parts: Iterable[Formula]) -> Formula:
+    """Whether all parts are true."""
+    return "and", 1, *parts
+
+
+def serves(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> Formula:
+    """Whether a call is of the class of this one, by its numbers: `_class_of` as a formula."""
+    parts: list[Formula] = []
+    divided: list[Formula] = []
+    chosen = [(a, a.sizes) for a in call.arguments if a.sizes is not None and specs[a.name].rest != OWN]
+    for a, sizes in chosen:
+        spec, axes = specs[a.name], range(rank_of(a))
+        shape, stride = ([f"{a.name}.{what}[{axis}]" for axis in axes] for what in ("shape", "stride"))
+        unit = sizes.stride.index(1) if 1 in sizes.stride else None
+        if spec.rest:
+            parts += _served_by_strides(sizes, shape, stride)
+        elif 1 not in spec.stride:
+            free = [axis for axis in axes if spec.stride[axis] is None and (unit is None or axis >= unit)]
+            for axis in free:
+                is_unit = _or(("==", stride[axis], 1), ("==", shape[axis], 1))
+                parts.append(is_unit if axis == unit else ("not", is_unit))
+        others = [stride[axis] for axis in axes if axis != unit]
+        divided += [("%", n, WIDEST) for n in (f"{a.name}.offset", *([] if unit is None else [shape[unit]]), *others)]
+        if unit is None and not (spec.rest and 0 in sizes.stride):
+            divided.append(1)
+    if chosen:
+        aligned: Formula = ("==", ("+", *divided), 0)
+        parts.append(aligned if all(sizes.aligned for _, sizes in chosen) else ("not", aligned))
+    return all_of(parts)
+
+
+def _served_by_strides(sizes: ArgumentSizes, shape: list[str], stride: list[str]) -> list[Formula]:
+    """`_class_by_strides` as formulas."""
+    single: Formula = all_of(("==", n, 1) for n in shape)
+    unit = sizes.stride.index(1) if 1 in sizes.stride else None
+    parts: list[Formula] = [("not", single)] if unit is None else []
+    for axis, (n, step, known) in enumerate(zip(shape, stride, sizes.stride, strict=True)):
+        still: Formula = ("and", ("==", step, 0), ("<=", 2, n))
+        if axis == unit:
+            is_unit: Formula = ("and", ("==", step, 1), ("<=", 2, n))
+            parts.append(_or(is_unit, single) if axis == 0 else is_unit)
+            continue
+        parts.append(still if known == 0 else ("not", still))
+        if unit is None or axis < unit:
+            parts.append(("not", ("==", step, 1)))
+    return parts
+
+
+def _or(*parts: Formula) -> Formula:
+    return "or", *parts
+
+
+def host_checks(
+    call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[str, ...], written: Iterable[str]
+) -> tuple[tuple[Formula, str], ...]:
+    """What the proofs of a class take for granted of a call, as formulas that are true of it: the sizes and strides
+    that annotations say, sizes from 1 on, the ends of each layout inside its memory, and the quick test that no two
+    coordinates of a tensor that is `written` are one element."""
+    found: list[tuple[Formula, str]] = []
+    first: dict[str, str] = {}
+    divisors, written = divisors_of(given), frozenset(written)
+    for a in call.arguments:
+        if a.sizes is None:
+            continue
+        shape = [f"{a.name}.shape[{axis}]" for axis in range(rank_of(a))]
+        stride = [f"{a.name}.stride[{axis}]" for axis in range(rank_of(a))]
+        spec = specs[a.name]
+        for n, step, wanted, pinned in zip(shape, stride, spec.shape, spec.stride, strict=True):
+            if pinned is not None:
+                found.append((_or(("==", n, 1), ("==", step, pinned)), f"{step} is {pinned}"))
+            if isinstance(wanted, int):
+                found.append((("==", n, wanted), f"{n} is {wanted}"))
+                continue
+            if wanted != "?" and first.setdefault(wanted, n) != n:
+                found.append((("==", n, first[wanted]), f"{n} is {wanted}"))
+                continue
+            if wanted in divisors:
+                found.append((("==", ("%", n, divisors[wanted]), 0), f"{divisors[wanted]} divides {wanted}"))
+            found.append((("<=", 1, n), f"{n} is 1 or more"))
+            found.append((("<=", n, LARGEST), f"{n} is at most {LARGEST}"))
+        low, high = _ends(f"{a.name}.offset", shape, stride)
+        found.append((("<=", 0, low), f"{a.name} begins inside its memory"))
+        found.append((("<=", ("+", 1, high), f"{a.name}.length"), f"{a.name} ends inside its memory"))
+        if a.name in written and a.sizes.stride != (1,):
+            found.append((_apart(shape, stride), f"no two coordinates of {a.name} are one element"))
+    return tuple(found)
+
+
+def _ends(offset: str, shape: list[str], stride: list[str]) -> tuple[Formula, Formula]:
+    """The least and the greatest offset: what each stride brings at its end, where that is below 0, or above."""
+    ends: list[Formula] = [("*", ("+", n, -1), step) for n, step in zip(shape, stride, strict=True)]
+    low = [("*", ("<=", end, 0), end) for end in ends]
+    high = [("*", ("<=", 0, end), end) for end in ends]
+    return ("+", offset, *low), ("+", offset, *high)
+
+
+def _apart(shape: list[str], stride: list[str]) -> Formula:
+    """Whether, in some order of the axes, each stride reaches further than those before it together. Of more than three
+    axes two orders are looked at; `tells_apart` decides where this says no."""
+    axes = range(len(shape))
+    orders: list[Formula] = []
+    for order in permutations(axes) if len(axes) <= 3 else (tuple(axes), tuple(reversed(axes))):
+        parts: list[Formula] = []
+        reach: list[Formula] = [1]
+        for axis in order:
+            further: Formula = ("<=", ("+", *reach), ("abs", stride[axis]))
+            parts.append(_or(("==", shape[axis], 1), further))
+            reach.append(("*", ("+", shape[axis], -1), ("abs", stride[axis])))
+        orders.append(("and", *parts))
+    return ("or", *orders)
 
 
 def sizes_in(call: BoundArguments) -> dict[str, int]:

@@ -1,0 +1,242 @@
+"""A call of a class of sizes, compiled: one Python function from the arguments to bytes of parameters and a grid.
+
+Law: where the function gives a launch, the long way (`KernelFunction._sized`) makes the same launch of the same form;
+where it gives the number of a check, that check does not hold; where it gives None, the call is of another class. What
+it computes are the formulas of `LaunchPlan`, which the long way evaluates; what it looks at first is that each argument
+is a plain tensor over a buffer of its own, or a number of the same class.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...layout import Layout
+from ...tensor.tensor import Tensor
+from ..runtime import Device, DeviceBuffer
+from ..runtime.batch import taping, tell
+from ..runtime.device_tensor import DeviceEngine
+from ..runtime.formulas import Formula, shared, text_of
+from ..runtime.program import LaunchPlan, Program
+from .call import Argument, BoundArguments
+from .sizes import LARGEST
+from .state import MOST_GROUPS
+
+KEPT = 16
+"""Recipes that one kernel keeps for calls that differ in sizes and classes of sizes alone."""
+
+Checks = tuple[tuple[Formula, str], ...]
+"""What has to be true of a call, each with how it reads."""
+Launched = tuple[list[DeviceBuffer], tuple[int, ...], bytes, int, int, int]
+"""Buffers, their numbers, the bytes of parameters, and the grid."""
+_FORMATS = {"f32": "f", "i32": "i", "u32": "I"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A compiled class of calls: `run(args)` is a launch, the number of the first of its `checks` that does not hold,
+    -1 where an argument has to be looked at, or None. `text` is its source, over the objects of `scope`; `of` tells the
+    class."""
+
+    program: Program
+    plan: LaunchPlan
+    checks: Checks
+    run: Callable[[tuple[object, ...]], Launched | int | None]
+    text: str
+    scope: dict[str, object]
+    of: Hashable
+
+    def launch(self, launched: Launched) -> None:
+        """Launch it on the device of its buffers, as `Device.launch` does."""
+        buffers, uids, params, x, y, z = launched
+        device = buffers[0].device
+        if (self.program.loops and device.faulty) or taping():
+            values = struct.unpack_from("<" + "".join(_FORMATS[p.type] for p in self.program.params), params)
+            device.check_faults(self.program, values)
+            tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
+        device.launch_bound(self.program, buffers, uids, params, (x, y, z))
+
+
+def recipe_for(
+    call: BoundArguments, args: tuple[object, ...], plan: LaunchPlan, program: Program, device: Device
+) -> Recipe | None:
+    """The recipe of the calls like this one, over these arguments; None for a call that has to go the long way each
+    time: with parameters of f16, which are rounded first, packed tensors, or arguments that hold others."""
+    if any(p.type not in _FORMATS for p in program.params):
+        return None
+    if any(not isinstance(engine, DeviceEngine) for engine in call.engines) or any(a.packed for a in call.arguments):
+        return None
+    if call.structure != tuple(range(len(args))):
+        return None
+    writer = _Writer(call, args, program, device)
+    try:
+        text, checks = writer.text(plan)
+    except KeyError:  # a formula asks for a number of the call that is no integer
+        return None
+    return Recipe(program, plan, checks, compiled(text, writer.scope), text, writer.scope, (call.key, device.uid))
+
+
+def compiled(text: str, scope: dict[str, object]) -> Callable[[tuple[object, ...]], Launched | int | None]:
+    """The function of a recipe's text over these objects."""
+    names: dict[str, Any] = dict(scope)
+    exec(compile(text, "<recipe>", "exec"), names)
+    run: Callable[[tuple[object, ...]], Launched | int | None] = names["recipe"]
+    return run
+
+
+class _Writer:
+    """The text of a recipe, and the objects that it names."""
+
+    def __init__(self, call: BoundArguments, args: tuple[object, ...], program: Program, device: Device) -> None:
+        self.call, self.args, self.program, self.device = call, args, program, device
+        self.waiting: dict[Formula, str] = {}
+        self.scope: dict[str, object] = {"Tensor": Tensor, "DeviceEngine": DeviceEngine, "Layout": Layout}
+        self.names: dict[Formula, str] = {}
+        self.lines: list[str] = []
+        self.first: dict[int, int] = {}  # by slot: its first argument
+
+    def text(self, plan: LaunchPlan) -> tuple[str, Checks]:
+        arguments = self.call.arguments
+        names = "".join(f"a{i}, " for i in range(len(arguments)))
+        self.lines += ["def recipe(args):", f"    {names}= args", "    try:"]
+        for i, a in enumerate(arguments):
+            if a.tensor is not None:
+                self._tensor(i, a)
+                continue
+            self.scope[f"K{i}"] = type(self.args[i])
+            self.lines.append(f"        if type(a{i}) is not K{i}: return None")
+            if type(self.args[i]) is int:
+                self.names[a.name] = f"a{i}"
+            if any(p.name == a.name and p.type == "u32" for p in self.program.params):
+                self.lines.append(f"        if not 0 <= a{i} <= {LARGEST}: return -1")
+        # What the call is, what has to hold, and what is launched: formulas, of which parts are computed once.
+        params = dict(plan.params)
+        most = min(self.device.limits.workgroups, MOST_GROUPS)
+        grid: list[Formula] = [("and", ("<=", 1, n), ("<=", n, most)) for n in plan.grid if not isinstance(n, int)]
+        checks = [*plan.checks, *[(("<=", 0, form), said) for form, said, _ in plan.conditions]]
+        checks += [(form, "the grid is within the device's limits") for form in grid]
+        parts = shared([plan.serves, *[form for form, _ in checks], *params.values(), *plan.grid])
+        self.waiting = {form: f"t{number}" for number, form in enumerate(parts)}
+        self._say(f"if not {self._shown(plan.serves)}: return None", plan.serves)
+        for number, (form, _) in enumerate(checks):
+            self._say(f"if not {self._shown(form)}: return {number}", form)
+        values = [self._param(p.name, params) for p in self.program.params]
+        self._say("", *params.values(), *plan.grid)
+        packed = f"pack({', '.join(values)})" if values else "b''"
+        if values:
+            form = "<" + "".join(_FORMATS[p.type] for p in self.program.params)
+            pad = -struct.calcsize(form) % self.device.limits.uniform_alignment
+            self.scope["pack"] = struct.Struct(f"{form}{pad}x").pack
+        buffers = [f"b{i}" for _, i in sorted(self.first.items())]
+        uids = "".join(f"{b}.uid, " for b in buffers)
+        x, y, z = (self._shown(n) for n in plan.grid)
+        self.lines.append(f"        return [{', '.join(buffers)}], ({uids}), {packed}, {x}, {y}, {z}")
+        self.scope["refused"] = TypeError, ValueError, OverflowError, ZeroDivisionError, struct.error
+        self.lines += ["    except refused:", "        return -1"]
+        return "\n".join(self.lines) + "\n", tuple(checks)
+
+    def _tensor(self, i: int, a: Argument) -> None:
+        engine = self.call.engines[a.slot]
+        assert isinstance(engine, DeviceEngine) and a.tensor is not None
+        self.scope[f"D{i}"] = engine.dtype
+        self.lines += [
+            f"        if type(a{i}) is not Tensor or a{i}.guard is not None: return None",
+            f"        e{i}, l{i}, o{i} = a{i}.engine, a{i}.layout, a{i}.offset",
+            f"        if type(e{i}) is not DeviceEngine or type(l{i}) is not Layout: return None",
+            f"        if e{i}.dtype is not D{i} or e{i}.writable is not {engine.writable}: return None",
+            f"        if l{i}.facts is not None: return None",
+            f"        b{i} = e{i}.buffer",
+        ]
+        if a.slot in self.first:
+            j = self.first[a.slot]
+            same = f"b{i} is b{j} and e{i}.length == e{j}.length and o{i} == o{j} and l{i} == l{j}"
+            self.lines.append(f"        if not ({same}): return None")
+        else:
+            others = [f"b{i} is b{j} or " for j in self.first.values()]
+            self.lines += [
+                f"        if {''.join(others)}b{i}.device.uid != {self.device.uid}: return None",
+                f"        if b{i}._handle is None or b{i}.nbytes > {self.device.limits.binding_bytes}: return -1",
+            ]
+            self.first[a.slot] = i
+        if a.sizes is None:
+            self.scope[f"L{i}"] = a.tensor.layout
+            here = f"o{i} == {a.tensor.offset} and e{i}.length == {a.length}"
+            self.lines.append(f"        if not ({here} and (l{i} is L{i} or l{i} == L{i})): return None")
+            return
+        self._extents(i, a)
+
+    def _extents(self, i: int, a: Argument) -> None:
+        """The numbers of a tensor of unknown sizes, by the names that formulas have for them."""
+        axes = range(len(a.sizes.shape if a.sizes is not None else ()))
+        shape, stride = [f"n{i}_{axis}" for axis in axes], [f"s{i}_{axis}" for axis in axes]
+        listed = ", ".join(shape), ", ".join(stride)
+        if len(axes) == 1:
+            self.lines += [
+                f"        {shape[0]}, {stride[0]} = l{i}.shape, l{i}.stride",
+                f"        if type({shape[0]}) is tuple:",
+                f"            if len({shape[0]}) != 1: return None",
+                f"            ({shape[0]},), ({stride[0]},) = {shape[0]}, {stride[0]}",
+            ]
+        else:
+            self.lines += [
+                f"        if type(l{i}.shape) is not tuple or len(l{i}.shape) != {len(axes)}: return None",
+                f"        {listed[0]} = l{i}.shape",
+                f"        {listed[1]} = l{i}.stride",
+            ]
+        kinds = " is ".join([*[f"type({n})" for n in (*shape, *stride, f"o{i}")], "int"])
+        self.lines.append(f"        if not ({kinds}): return None")
+        for axis, (n, step) in enumerate(zip(shape, stride, strict=True)):
+            # A stride that is 1 plays no part of its own, and an extent that is a number is not 1.
+            if a.sizes is not None and a.sizes.stride[axis] != 1 and _may_be_1(a.sizes.shape[axis]):
+                self.lines.append(f"        if {n} == 1: {step} = 0")
+            self.names[f"{a.name}.shape[{axis}]"], self.names[f"{a.name}.stride[{axis}]"] = n, step
+        self.names[f"{a.name}.offset"], self.names[f"{a.name}.length"] = f"o{i}", f"e{i}.length"
+
+    def _param(self, name: str, formulas: Mapping[str, Formula]) -> str:
+        """The value of a parameter: a formula, a number of the call, or where a tensor of known sizes begins."""
+        if name in formulas:
+            return self._shown(formulas[name])
+        for i, a in enumerate(self.call.arguments):
+            if a.tensor is None and a.name == name:
+                return f"a{i}"
+        return str(self.call.offsets[name])
+
+    def _shown(self, formula: Formula, *, new: bool = False) -> str:
+        """The text of a formula; of a `new` one, what it is and not its name."""
+        return text_of(
+            formula, lambda part: None if new and part is formula else self.names.get(part) or self.waiting.get(part)
+        )
+
+    def _say(self, line: str, *needs: Formula) -> None:
+        """A line, after what it needs of the parts that are computed once."""
+        for form, name in self.waiting.items():
+            if form not in self.names and any(_holds(need, form) for need in needs):
+                self.lines.append(f"        {name} = {self._shown(form, new=True)}")
+                self.names[form] = name
+        if line:
+            self.lines.append(f"        {line}")
+
+
+def _may_be_1(extent: int | str) -> bool:
+    return isinstance(extent, str) or extent == 1
+
+
+def _holds(formula: Formula, part: Formula) -> bool:
+    return formula == part or (isinstance(formula, tuple) and any(_holds(one, part) for one in formula[1:]))
+
+
+def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
+    """Launch by the first of these recipes that serves the call, which is the first from then on; False where none
+    does, or a check of it does not hold."""
+    for number, recipe in enumerate(recipes):
+        launched = recipe.run(args)
+        if launched is not None:
+            if isinstance(launched, int):
+                return False
+            if number:
+                recipes[:] = [recipe, *[other for other in recipes if other is not recipe]]
+            recipe.launch(launched)
+            return True
+    return False
