@@ -23,8 +23,8 @@ TIMED = {"axpy": 2, "rows_in_vectors": 2, "softmax": 2, "product": 3, "transpose
 
 
 def many(name: str, shapes: int) -> str:
-    """All those shapes of one kernel: pipelines, and the host's time of a call of a new size, of one of the same size over
-    other buffers, whose bind group is made as well, and of a repeated one. Medians of calls that alternate."""
+    """All those shapes of one kernel: pipelines, and the host's time of a call of a new size, of one of the same size
+    over other buffers, whose bind group is made as well, and of a repeated one. Medians of calls that alternate."""
     case, device, pick = CASES[name], gpu.default_device(), random.Random(name)
     before, new, other, again = device.stats.compiled, [], [], []
     for turn in range(shapes):
@@ -48,8 +48,8 @@ def many(name: str, shapes: int) -> str:
     compiled = device.stats.compiled - before
     fresh, bound, known = (1e6 * statistics.median(times) for times in (new, other, again))
     return (
-        f"{name:16} {compiled} pipelines for {shapes} shapes; a new size {fresh:4.0f} us, a known one over other buffers "
-        f"{bound:3.0f} us, repeated {known:3.0f} us"
+        f"{name:16} {compiled} pipelines for {shapes} shapes; a new size {fresh:4.0f} us, a known one over other "
+        f"buffers {bound:3.0f} us, repeated {known:3.0f} us"
     )
 
 
