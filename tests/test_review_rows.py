@@ -40,6 +40,8 @@ from cutepy import (
     size,
     thread_value_partition,
 )
+from cutepy.cli.main import main
+from cutepy.docs import TALLEST, latex
 from cutepy.errors import CutepyError, KernelError, LayoutError, TensorError, UndecidedError
 
 F, U = np.float32, np.uint32
@@ -469,6 +471,11 @@ class TestUsers:
     def test_u6_a_picture_has_no_background_of_its_own(self):
         assert "<rect" not in draw(Layout((4, 8))).svg()
 
+    def test_u6_a_tall_picture_ends_above_the_footer(self):
+        """TeX scales what is higher than most of a page, whatever width is asked for."""
+        for said in ({}, {"width": "60%"}):
+            assert rf"\resizebox{{!}}{{{TALLEST}}}" in latex(draw(Layout((16, 4))), said)
+
     def test_u7_notebooks_of_equal_tensors_are_equal(self):
         one, other = (make_tensor(np.arange(32, dtype=F), Layout((4, 8), (8, 1))) for _time in range(2))
         assert one._repr_mimebundle_() == other._repr_mimebundle_()
@@ -488,6 +495,17 @@ class TestRuntime:
         kernel, x = gpu.kernel(space[name]), np.zeros(4, F)  # type: ignore[arg-type]
         kernel(np.arange(4, dtype=F), x)
         assert x.tolist() == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("way", ["../outside.svg", "inside/outside.svg"])
+    def test_r11_a_figure_is_written_inside_its_folder(self, tmp_path, capsys, way):
+        page = tmp_path / "pages" / "a.md"
+        page.parent.mkdir()
+        (tmp_path / "elsewhere").mkdir()
+        (page.parent / "inside").symlink_to(tmp_path / "elsewhere")
+        page.write_text(f"```layout\n(4,8):(8,1)\nfile: {way}\n```\n")
+        assert main(["figures", str(page)]) == 2
+        assert "outside of the document's folder" in capsys.readouterr().err
+        assert not list(tmp_path.rglob("*.svg"))
 
     @pytest.mark.parametrize("text", ["a+9**9**9", "a" + "**2" * 60, "+".join(f"a{i}" for i in range(100))])
     def test_r13_formulas_that_run_away(self, text):
