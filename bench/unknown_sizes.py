@@ -1,9 +1,11 @@
 """Kernels for unknown sizes beside the same kernels of known sizes: pipelines, host time of a new size, device time.
 
     python bench/unknown_sizes.py [SHAPES] [EDGE]
+    python bench/unknown_sizes.py ops [SHAPES] [NAME ...]
 
 SHAPES random shapes are run for each kernel (300), and the device time is that of matrices of EDGE (2048), the least of
-15 runs in turn.
+15 runs in turn. With "ops" the library's own operations run at SHAPES random shapes (300) of one to three axes, and
+views by offset, step and reversal, each compared with NumPy: plans and pipelines are counted.
 """
 
 import random
@@ -17,7 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "gpu"))
 from size_kernels import CASES
 
-from cutepy import gpu
+from cutepy import Layout, Tensor, gpu, ops
+from cutepy.gpu.trace.kernel import KernelFunction
 
 TIMED = {"axpy": 2, "rows_in_vectors": 2, "softmax": 2, "product": 3, "transposed": 2}
 
@@ -81,7 +84,109 @@ def _without_annotations(function):
     return plain
 
 
+EDGES = [1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1021]
+EDGES += [1023, 1024, 1025, 2047, 2048, 2049]
+"""Extents around the edges of tiles, and primes."""
+
+
+class Shapes:
+    """Random views on the default device, with the same of NumPy."""
+
+    def __init__(self, seed: str) -> None:
+        self.pick, self.random = random.Random(seed), np.random.default_rng(0)
+
+    def extents(self, ranks: tuple[int, ...] = (1, 2, 2, 3), most: int = 300_000) -> list[int]:
+        """A shape of at most so many elements."""
+        while True:
+            rank = self.pick.choice(ranks)
+            shape = [self.pick.choice([*EDGES, self.pick.randint(1, 1100)]) for _axis in range(rank)]
+            if np.prod(shape) <= most:
+                return shape
+
+    def view(self, shape: list[int], *, turned: tuple[int, ...] | None = None) -> tuple[np.ndarray, Tensor]:
+        """An array of this shape, its axes `turned` where asked, and the same elements on the device."""
+        kind = self.pick.choice(["plain", "plain", "offset", "step", "reversal"])
+        step = 2 if kind == "step" else 1
+        first = [self.pick.choice([0, 1, 3]) if kind == "offset" else 0 for _n in shape]
+        memory = self.random.standard_normal([step * n + 3 * (kind == "offset") for n in shape]).astype(np.float32)
+        host = memory[tuple([slice(at, at + step * n, step) for at, n in zip(first, shape, strict=True)])]
+        if kind == "reversal":
+            host = host[tuple([slice(None, None, self.pick.choice([1, -1])) for _n in shape])]
+        host = host if turned is None else host.transpose(turned)
+        begin = (host.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // 4
+        stride = tuple([step // 4 if n > 1 else 0 for n, step in zip(host.shape, host.strides, strict=True)])
+        return host, Tensor(gpu.array(memory).engine, Layout(host.shape, stride), begin)
+
+
+def _along(name: str, axis: int, ranks: tuple[int, ...]):
+    def run(shapes: Shapes):
+        x, t = shapes.view(shapes.extents(ranks))
+        return getattr(ops, name)(t, axis), getattr(np, name)(x.astype(np.float64), axis)
+
+    return run
+
+
+def _exp(shapes: Shapes):
+    x, t = shapes.view(shapes.extents())
+    return ops.exp(t), np.exp(x)
+
+
+def _transpose(shapes: Shapes):
+    x, t = shapes.view(shapes.extents((2,)), turned=(1, 0))
+    return ops.contiguous(t), x
+
+
+def _softmax(shapes: Shapes):
+    x, t = shapes.view(shapes.extents())
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    return ops.softmax(t), e / e.sum(-1, keepdims=True)
+
+
+def _matmul(shapes: Shapes):
+    m, n, k = (shapes.pick.choice([1, 2, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129]) for _ in range(3))
+    (x, a), (y, b) = shapes.view([m, k]), shapes.view([k, n])
+    return ops.matmul(a, b), x.astype(np.float64) @ y
+
+
+OPERATIONS = {
+    "exp": _exp,
+    "transpose": _transpose,
+    "sum of the first axis": _along("sum", 0, (1, 2, 3)),
+    "sum of the middle axis": _along("sum", 1, (3,)),
+    "sum of the last axis": _along("sum", -1, (1, 2, 3)),
+    "softmax": _softmax,
+    "cumsum": _along("cumsum", -1, (1, 2, 3)),
+    "matmul": _matmul,
+}
+
+
+def operations(name: str, shapes: int) -> str:
+    """One operation at so many shapes: how many plans its kernels were traced by, and the pipelines of all."""
+    device, random_shapes = gpu.default_device(), Shapes(name)
+    before, wrong, last, plans = device.stats.compiled, 0, 0, set()
+    launch = KernelFunction.__call__
+
+    def noted(kernel: KernelFunction, *args: object, **static: object) -> None:
+        plans.add((kernel.__name__, repr(static.get("plan", static.get("tiling")))))
+        launch(kernel, *args, **static)
+
+    KernelFunction.__call__ = noted
+    for turn in range(shapes):
+        compiled = device.stats.compiled
+        found, wanted = OPERATIONS[name](random_shapes)
+        wrong += not np.allclose(found.numpy(), wanted, rtol=1e-4, atol=2e-3)
+        last = turn if device.stats.compiled > compiled else last
+    KernelFunction.__call__ = launch
+    made = device.stats.compiled - before
+    return f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {made} pipelines, the last at shape {last}"
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["ops"]:
+        count, names = int((sys.argv[2:3] or ["300"])[0]), sys.argv[3:] or list(OPERATIONS)
+        for name in names:
+            print(operations(name, count), flush=True)
+        raise SystemExit
     shapes, edge = (*map(int, sys.argv[1:]), *(300, 2048)[len(sys.argv) - 1 :])
     print(gpu.default_device())
     for name in CASES:

@@ -42,8 +42,12 @@ def _distance(loop: ir.For, names: dict[ir.Param, int]) -> tuple[int, tuple[tupl
     """`stop - start` of a loop: a constant, (parameter's number, factor) pairs, and whether that is exact."""
     if loop.stop is None or range_of(loop.step)[0] < 1:
         return None
-    form = linear(simplify(ir.binary("-", loop.stop, loop.start)))
-    distance, terms, exact = form.constant, [], range_of(loop.step)[0] == range_of(loop.step)[1]
+    # Of a minimum one of its values is an upper bound, one that is a sum of launch parameters above the start.
+    ends = loop.stop.args if isinstance(loop.stop, ir.Call) and loop.stop.name == "min" else (loop.stop,)
+    forms = [linear(simplify(ir.binary("-", end, loop.start))) for end in (*ends, loop.stop)]
+    form = next((form for form in forms if all(atom in names for atom in form.terms)), forms[-1])
+    distance, terms = form.constant, []
+    exact = range_of(loop.step)[0] == range_of(loop.step)[1] and len(ends) == 1
     if distance >= 1 << 31:  # the sum is known modulo 2^32: the representative in [-2^31, 2^31) is meant
         distance -= 1 << 32
     for atom, times in dict(form.terms).items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, product
 from math import prod
+from random import Random
 from typing import TYPE_CHECKING
 
 from ..ir import new_arena
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Sizes that are tried, times what divides them, and how many launches.
 _TRIED, _MOST = (1, 2, 3, 5, 8, 16, 17, 33, 65, 100, 257), 40
+#: Sizes of a kernel of which all combinations are tried.
+_COMBINED = 4
 
 
 def launches(launch: SizedLaunch, given: tuple[str, ...]) -> Iterator[tuple[Mapping[str, int], SizedLaunch]]:
@@ -33,7 +36,12 @@ def launches(launch: SizedLaunch, given: tuple[str, ...]) -> Iterator[tuple[Mapp
                 names[n] = max(names.get(n, 1), unit, divisors.get(n, 1))
     plan = launch.traced.plan
     assert plan is not None
-    for numbers in sorted(product(_TRIED, repeat=len(names)), key=lambda numbers: (max(numbers), numbers)):
+    # Of many sizes not every combination, which are too many to sort.
+    some = Random(0)
+    tried: Iterable[tuple[int, ...]] = product(_TRIED, repeat=len(names))
+    if len(names) > _COMBINED:
+        tried = [tuple(some.choices(_TRIED[: 1 + turn // 4], k=len(names))) for turn in range(4 * len(_TRIED))]
+    for numbers in sorted(tried, key=lambda numbers: (max(numbers), numbers)):
         sizes = {name: n * by for (name, by), n in zip(names.items(), numbers, strict=True)}
         call, values = _packed(launch.call, sizes)
         if plan.broken({**call.params, **values}) is None:  # type: ignore[dict-item]

@@ -289,9 +289,12 @@ class KernelFunction(NotebookRepr):
     __kernel_parts__ = ("function",)
     _asks_offsets: str | None
 
-    def __init__(self, function: Callable[..., None], given: tuple[str, ...] = (), sizes: str = "") -> None:
+    def __init__(
+        self, function: Callable[..., None], given: tuple[str, ...] = (), sizes: "str | Mapping[str, str]" = ""
+    ) -> None:
         self.function = function
         self.given = given
+        self._said: Mapping[str, str] = {} if isinstance(sizes, str) else dict(sizes)
         self.size_reason = ""
         self._unsized: dict[Hashable, str] = {}
         self._met: dict[Any, Any] = {}
@@ -680,7 +683,10 @@ class KernelFunction(NotebookRepr):
         self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         self._specs: dict[str, SizeSpec] = {}
         for p in parameters:
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and (spec := spec_of(p.annotation)) is not None:
+            if (
+                p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                and (spec := spec_of(self._said.get(p.name, p.annotation))) is not None
+            ):
                 self._specs[p.name] = spec
         named = {n for spec in self._specs.values() for n in spec.shape}
         for name in divisors_of(self.given):
@@ -916,17 +922,22 @@ def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> li
 def kernel(function: Callable[..., None]) -> KernelFunction: ...
 @overload
 def kernel(
-    *, given: Iterable[str] = (), sizes: Literal["", "known"] = ""
+    *, given: Iterable[str] = (), sizes: Literal["", "known"] | Mapping[str, str] = ""
 ) -> Callable[[Callable[..., None]], KernelFunction]: ...
 def kernel(
-    function: Callable[..., None] | None = None, *, given: Iterable[str] = (), sizes: Literal["", "known"] = ""
+    function: Callable[..., None] | None = None,
+    *,
+    given: Iterable[str] = (),
+    sizes: Literal["", "known"] | Mapping[str, str] = "",
 ) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:
     """Make a GPU kernel of a function over tensors.
 
     An argument annotated with sizes, `x: "(M,N)"` or `x: "(M,64):(?,1)"`, is traced once for all sizes; sizes of one
     name are equal, and checked at each call, as is what is `given` of them: `@gpu.kernel(given=["64 divides N"])`.
     Without annotations a launch over a second layout takes sizes and strides of that argument as unknown by itself,
-    where that is proven; with `sizes="known"` each is traced for its own.
+    where that is proven; with `sizes="known"` each is traced for its own. `sizes={"x": "(M,N)"}` says what annotations
+    say, also of all tensors that a parameter holds: "(M,...)" of tensors of more modes, whose further sizes are equal
+    in all arguments, mode by mode, and "(?...)" of one all sizes of which are its own.
 
     >>> import numpy as np
     >>> from cutepy import gpu

@@ -161,7 +161,12 @@ def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum 
 
     eliminate(obligation, tuple(limits[:12]), _DEPTH)
     possible = [form for form in found if form.terms and _may_hold(model, [form])]
-    return min(possible, key=lambda form: (sum(map(abs, form.terms.values())), form.constant), default=None)
+
+    def length(form: Sum) -> tuple[int, int, int]:
+        products = sum(atom in model.products for atom in form.terms)
+        return sum(map(abs, form.terms.values())), products, form.constant
+
+    return min(possible, key=length, default=None)
 
 
 def _may_hold(model: Model, conditions: Sequence[Sum]) -> bool:
