@@ -125,7 +125,7 @@ def test_sizes_are_known_where_that_is_asked_for_or_needed(device: Device) -> No
             y = gpu.array(np.zeros_like(x), device=device)
             kernel(gpu.array(x, device=device), y)
             assert (y.numpy() == wanted).all()
-    assert "give it a number" in needing.size_reason and told.stats.traces == 3
+    assert "shared memory has a number of elements" in needing.size_reason and told.stats.traces == 3
 
 
 def test_a_layout_of_its_own_over_an_argument_is_of_known_sizes(device: Device) -> None:
