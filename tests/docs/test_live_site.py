@@ -5,11 +5,10 @@ all of them each is by `python tools/live_look.py SITE`.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page, find_chromium
+from chromium import Page, opened_tab
 from live_judge import count_sums, false_sums, heard, judged, reacts
 
 from cutepy.docs import drawing_of_body
@@ -18,16 +17,7 @@ FENCE = re.compile(r"^(?P<marks>`{3,})layout$\n(?P<body>(?:.*\n)*?)^(?P=marks)$"
 QUOTED = re.compile(r"^(`{4,})(?:.*\n)*?\1$\n", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    """A tab of a headless Chromium."""
-    command = find_chromium()
-    if command is None:
-        pytest.skip("NOT TESTED: no Chromium to open the docs site with: apt install chromium, or set CUTEPY_CHROMIUM")
-    opened = Page(command)
-    opened.resize(1280, 900)
-    yield opened
-    opened.close()
+tab = pytest.fixture(scope="module")(opened_tab)
 
 
 def test_every_picture_of_the_site_answers(site: Path, tab: Page) -> None:

@@ -4,13 +4,12 @@ import importlib.util
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from chromium import Page, find_chromium
+from chromium import Page, opened_tab
 
 from cutepy.explore.answers import look
 from cutepy.explore.puzzles import PUZZLES
@@ -138,15 +137,7 @@ def test_the_reference_shows_names_and_sessions(site: Path, pages: dict[Path, Re
         assert any(name.startswith(f"{module}.") for name in ids), f"nothing of {module} is shown"
 
 
-@pytest.fixture(scope="session")
-def tab() -> Iterator[Page]:
-    """A tab of a headless Chromium."""
-    command = find_chromium()
-    if command is None:
-        pytest.skip("NOT TESTED: no Chromium to open the docs site with: apt install chromium, or set CUTEPY_CHROMIUM")
-    opened = Page(command)
-    yield opened
-    opened.close()
+tab = pytest.fixture(scope="session")(opened_tab)
 
 
 def test_a_browser_asks_nobody_else(site: Path, tab: Page, tmp_path: Path) -> None:

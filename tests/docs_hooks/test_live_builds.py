@@ -5,11 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page, find_chromium
+from chromium import Page, opened_tab
 from docs_hooks.test_builds import Tool, build
 from live_judge import count_sums, false_sums, heard, judged, reacts
 from test_browser import JUPYTERLAB
@@ -25,16 +24,7 @@ BODIES = [found["body"] for found in FENCE.finditer(QUOTED.sub("", (ROOT / "docs
 PAGE = "# Page\n\n" + "\n".join(f"```layout\n{body}```\n" for body in BODIES)
 
 
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    """A tab of a headless Chromium."""
-    command = find_chromium()
-    if command is None:
-        pytest.skip("NOT TESTED: no Chromium to open pages with: apt install chromium, or set CUTEPY_CHROMIUM")
-    opened = Page(command)
-    opened.resize(1280, 900)
-    yield opened
-    opened.close()
+tab = pytest.fixture(scope="module")(opened_tab)
 
 
 def answers(tab: Page, path: Path) -> None:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 FLAGS = (
@@ -134,3 +135,16 @@ class Page:
             if found["method"] == "Network.requestWillBeSent":
                 self.requests.append(found["params"]["request"]["url"])
         return found
+
+
+def opened_tab() -> Iterator[Page]:
+    """A tab of a headless Chromium, for a fixture; skips where there is none."""
+    import pytest  # tools that look at pages have no tests
+
+    command = find_chromium()
+    if command is None:
+        pytest.skip("NOT TESTED: no Chromium to open pages with: apt install chromium, or set CUTEPY_CHROMIUM")
+    opened = Page(command)
+    opened.resize(1280, 900)
+    yield opened
+    opened.close()
