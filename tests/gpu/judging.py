@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
-from oracle import Run, by_order, faults, observe
+from oracle import Run, by_order, faults, is_made, observe
 from proof_checker import check_kernel
 from random_kernels import Maker
 from while_programs import budget
@@ -51,14 +51,14 @@ def contents(kernel: Kernel, draw: np.random.Generator, most: int) -> dict[Buffe
     return found
 
 
-def judge(seed: int, *, data: bool = False, wild: bool = False) -> Counter[str]:
+def judge(seed: int, *, data: bool = False, wild: bool = False, prover: str | None = None) -> Counter[str]:
     """Compare each verdict on one kernel with what happens; count the statuses. Raises Wrong.
 
     Two of three kernels are judged with a small search budget, so that the verifier has to reason.
     """
     with new_arena(), budget(BUDGETS[seed % len(BUDGETS)]):
         kernel = Maker(seed, data=data, wild=wild).kernel()
-        found = verify(kernel)
+        found = verify(kernel, prover=prover)
         draw = np.random.default_rng(seed)
         rest = [contents(kernel, draw, most) for most in (2, 64, 64)] if data or wild else []
         runs = [observe(kernel, values, salt) for salt, values in enumerate([made_up(kernel), *rest])]
@@ -98,6 +98,8 @@ def compare(seed: int, found: Verification, runs: list[Run]) -> Counter[str]:
             raise Wrong(f"seed {seed}: {verdict}")
         if verdict.status == "refuted" and not all(key in b for b in broken[: 1 if told else None]):
             raise Wrong(f"seed {seed}: {verdict}")
+        if verdict.witness and len(runs) == 1 and not is_made(runs[0], verdict.witness):  # no data play a part
+            raise Wrong(f"seed {seed}: no invocation does what its witness says: {verdict}")
     return counts
 
 

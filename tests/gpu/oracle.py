@@ -39,6 +39,7 @@ from cutepy.gpu.ir import (
     const,
 )
 from cutepy.gpu.ir.operators import FOLD, U32_LIMIT, wrapped
+from cutepy.gpu.verify import Witness
 from cutepy.tensor.dtypes import bool_
 
 
@@ -275,6 +276,21 @@ def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None, salt
             run.barriers[group, thread] = []
             _Thread(run, env, group, thread).block(kernel.body)
     return run
+
+
+def is_made(run: Run, witness: Witness) -> bool:
+    """Whether the invocations of a witness about an array do what it says, to that element."""
+    x, y, _ = run.kernel.grid
+    made = {
+        (e.group, e.thread, e.verb.replace("sets", "updates"), e.element)
+        for e in run.events
+        if e.buffer.name == witness.array
+    }
+    return not witness.array or all(
+        (i + x * (j + y * k), use.thread, use.verb, witness.element) in made
+        for use in witness.uses
+        for i, j, k in [use.workgroup]
+    )
 
 
 def faults(run: Run) -> set[tuple[str, str]]:

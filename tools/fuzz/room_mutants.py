@@ -140,6 +140,31 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "if split is None and not form.terms and form.constant:",
         "split is None and not form.terms and form.constant -> (not form.terms and form.constant)",
     ): "a sum without terms has no split",
+    (
+        "cutepy/gpu/verify/__init__.py",
+        "return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]",
+        "32 -> (31)",
+    ): "a kernel that asks for no subgroup is the same for all of their sizes",
+    (
+        "cutepy/gpu/verify/__init__.py",
+        "return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]",
+        "32 -> (33)",
+    ): "the same",
+    (
+        "cutepy/gpu/verify/conflicts.py",
+        "room = len(done) + len(todo) < _DIGITS",
+        "len(done) + len(todo) < _DIGITS -> (len(done) + len(todo) <= _DIGITS)",
+    ): "a limit of effort: one digit more",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        "return (_number(number), *turns, *[_number(0)] * (self.depth - len(turns)))",
+        "0 -> (1)",
+    ): "the name of one barrier is always filled up alike, and its first number tells it from the others",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        "return (_number(number), *turns, *[_number(0)] * (self.depth - len(turns)))",
+        "0 -> (-1)",
+    ): "the same",
 }
 
 

@@ -359,8 +359,8 @@ class _Walk:
         # 2. The turns, numbered from 0, and when number i happens.
         bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
         loop = self.loop(stmt, *bounds) if stmt.stop is not None else self.turns(stmt, recurrences, tests)
-        whole = stmt.stop is None and loop.inside is not None and len(leaves) == 1  # its condition is the only exit
-        if leaves and not whole:  # whether no thread has left before is left open
+        only_exit = loop.inside if stmt.stop is None and len(leaves) == 1 else None
+        if leaves and only_exit is None:  # whether no thread has left before is left open
             turn: ir.Expr = ir.Var(f"a turn of {loop.stmt.var.name}", bool_, 1, 0, 1, 0)
             loop = replace(loop, inside=turn if loop.inside is None else ir.binary("&", turn, loop.inside), turns=None)
         self.loops.append(loop)
@@ -372,8 +372,8 @@ class _Walk:
         for cell, recurrence in recurrences.items():
             self.state.put(cell, recurrence.at(loop.index))
         guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
-        conditions = (*around.conditions, *bounds, *([loop.inside] if whole and loop.inside is not None else []))
-        body = tuple([s for s in stmt.body if not (whole and isinstance(s, ir.Break))])
+        conditions = (*around.conditions, *bounds, *([] if only_exit is None else [only_exit]))
+        body = tuple([s for s in stmt.body if only_exit is None or not isinstance(s, ir.Break)])
         items = self.block(body, _Around(guards, (*around.loops, loop), conditions))
         # 4. What registers hold afterwards, where it is known how many turns were made.
         self.state.forget(stmt.body)

@@ -78,7 +78,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     exact = [form for form in whole if form is not None]
     family = [_member(a, facts, form) for form, (a, facts) in zip(exact, found, strict=False)]
     if len(exact) < len(found):  # wrapping around keeps what is low, to a base that divides 2**32
-        family = _low_digits(found, wrapping, sorted((m for m in moduli if m & (m - 1) == 0 and m > 1), reverse=True))
+        family = _low_digits(found, wrapping, sorted((m for m in moduli if m.bit_count() == 1 and m > 1), reverse=True))
     # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
     # ownership.
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
@@ -398,8 +398,8 @@ class Counterexample:
     witness: Witness
 
 
-#: A search, with made-up data or without what data decides; and whether it left nothing out.
-Search = Callable[[SampleData | None], tuple[Counterexample | None, bool]]
+#: A search, with made-up data or without what data decides: a counter-example, or whether it left nothing out.
+Search = Callable[[SampleData | None], Counterexample | bool]
 
 
 def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
@@ -409,9 +409,9 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
     """
     strange = model.unknowns([a.index for a in accesses])
     if not strange:
-        found, complete = search(None)
-        if found is None:
-            return Answer() if complete else Answer(reason="there are too many invocations to try them all")
+        found = search(None)
+        if isinstance(found, bool):
+            return Answer() if found else Answer(reason="there are too many invocations to try them all")
         strange = model.unknowns([g for a in found.accesses for g in model.split_guards(a)[1]])
         if not strange:
             return Answer(found.witness)
@@ -422,10 +422,10 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
                 return Answer(reason=f"{access.text} depends on {named(strange)}")
     for data in model.trials([e for a in accesses for e in (a.index, *a.guards)]):
         try:
-            found, _ = search(data)
+            found = search(data)
         except Unknown:
             break
-        if found is not None:
+        if isinstance(found, Counterexample):
             told = [e for a in found.accesses for e in (a.index, *a.guards) if model.unknowns([e])]
             return Answer(replace(found.witness, given=data.given(told)))
     return Answer(reason=f"it depends on {named(strange)}")

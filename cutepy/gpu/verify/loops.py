@@ -209,9 +209,9 @@ class Limit:
         if self.op in (">", ">=") and step < 0 and below + 1 + step >= bottom:
             return max(0, -(-(high - below) // -step))
         if self.op == "!=" and step == 1 and high <= least:
-            return max(0, last - low)
+            return last - low
         if self.op == "!=" and step == -1 and low >= last:
-            return max(0, high - least)
+            return high - least
         return None
 
     def happens(self, index: ir.Expr) -> ir.Expr:

@@ -50,7 +50,7 @@ def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
         return Answer()
     known = not model.unknowns([a.index for a in scene.accesses])
     # 1. Fewer guards, fewer kinds: no conflict there is none at all.
-    if known and _search_phase(scene, None, loose=True) == (None, True):
+    if known and _search_phase(scene, None, loose=True) is True:
         return Answer()
     if not any(a.moved for a in scene.accesses):
         # 2. One thread alone, or an owner for each address.
@@ -61,7 +61,7 @@ def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
-def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False) -> tuple[Counterexample | None, bool]:
+def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False) -> Counterexample | bool:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
     this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
     both: so more may happen, in fewer kinds."""
@@ -95,8 +95,8 @@ def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False)
             tables_now = zip(scene.accesses, now, owners, strict=True)
             conflict = find_conflict([AddressTable(a.verb, *pair, a.lanes, own_) for a, pair, own_ in tables_now])
             if conflict is not None:
-                return scene.counterexample(conflict, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False
-    return None, domain.complete and all(d.complete for d in own)
+                return scene.counterexample(conflict, {leaf: int(v[row]) for leaf, v in ids.items()}, own)
+    return domain.complete and all(d.complete for d in own)
 
 
 def _table(
@@ -129,7 +129,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
 
 def _search_groups(
     model: Model, accesses: Sequence[Access], data: SampleData | None
-) -> tuple[Counterexample | None, bool]:
+) -> Counterexample | bool:
     """Try all workgroups, or those at the edges."""
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []
@@ -145,10 +145,8 @@ def _search_groups(
         domains.append(domain)
     conflict = find_conflict(places)
     if conflict is None:
-        return None, all(d.complete for d in domains)
-    return counterexample(
-        model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in conflict]
-    ), False
+        return all(d.complete for d in domains)
+    return counterexample(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in conflict])
 
 
 def decide_races(model: Model) -> list[Verdict]:

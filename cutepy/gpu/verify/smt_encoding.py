@@ -188,11 +188,10 @@ class Encoding:
 
     def _node(self, node: ir.Expr, path: _Path, memo: dict[ir.Expr, Value]) -> Value:
         match node:
-            case ir.Const(value=number, dtype=dtype, lanes=lanes):
-                one = z3.BoolVal(bool(number)) if dtype is bool_ else None
-                if dtype in (u32, i32):
-                    one = _number(int(number))
-                return one if lanes == 1 else (one,) * lanes
+            case ir.Const(value=number, dtype=dtype):
+                if dtype is bool_:
+                    return z3.BoolVal(bool(number))
+                return _number(int(number)) if dtype in (u32, i32) else None
             case ir.Var():
                 found = self.env.get(node)
                 if isinstance(found, _Reread):
@@ -642,7 +641,7 @@ class Encoding:
             total = z3.simplify(z3.If(less, z3.UDiv(stop - start - 1, step) + 1, _number(0)))
         elif one:
             total = self.free(path, z3.BitVecSort(32), shared=bool(waits))
-            short = total if k.size() == 32 else z3.Extract(k.size() - 1, 0, total)
+            short = _narrowed(total, k)
             ends_now = _at(left[0].condition, k, short)
             stayed = tuple(_at(c, k, short) for c in self._stayed(left[0].condition, k, None))
             fits = () if k.size() == 32 else (z3.ULT(total, 1 << k.size()),)
@@ -658,10 +657,10 @@ class Encoding:
                 turns = self.free(path, z3.BitVecSort(32), shared=True)
             else:
                 turns = total
-            last_turn = z3.Extract(k.size() - 1, 0, turns - 1) if k.size() < 32 else turns - 1
+            last_turn = _narrowed(turns - 1, k)
             here = _choose(turns == 0, never, tuple(_at(x, k, last_turn) for x in ends[storage]))
             which = self.free(path, z3.BitVecSort(8), shared=True)
-            this_turn = z3.Extract(k.size() - 1, 0, turns) if k.size() < 32 else turns
+            this_turn = _narrowed(turns, k)
             for number, leave in enumerate(left):
                 there = tuple(_at(x, k, this_turn) for x in leave.last[storage])
                 here = _choose(which == number, there, here) if stop is not None or len(left) > 1 else there
@@ -685,7 +684,12 @@ def _number(value: int) -> Term:
 
 
 def _widened(k: Term) -> Term:
-    return k if k.size() == 32 else z3.ZeroExt(32 - k.size(), k)
+    return z3.ZeroExt(32 - k.size(), k)
+
+
+def _narrowed(number: Term, k: Term) -> Term:
+    """The low bits of a number, as many as k has."""
+    return z3.Extract(k.size() - 1, 0, number)
 
 
 def _all(tests: Sequence[Term]) -> Term:

@@ -6,6 +6,7 @@ from test_verify import TID, kernel_of, verdict_of
 from cutepy.gpu.ir import (
     Barrier,
     Buffer,
+    Expr,
     For,
     If,
     Kernel,
@@ -19,8 +20,10 @@ from cutepy.gpu.ir import (
     select,
     var,
 )  # fmt: skip
-from cutepy.gpu.verify.barriers import barrier_intervals
+from cutepy.gpu.verify.barriers import barrier_intervals, decide_whole
 from cutepy.gpu.verify.collect import collect
+from cutepy.gpu.verify.model import Gathering
+from cutepy.gpu.verify.verdict import Verdict
 from cutepy.tensor.dtypes import u32
 
 S = Buffer("s", u32, 256, space="workgroup")
@@ -64,3 +67,45 @@ def test_a_barrier_under_a_number_of_the_host(number: int | None, wanted: str) -
     kernel = Kernel("k", (), (If(limit < 4, (Barrier(),)),), (1, 1, 1), (64, 1, 1), params=(n,), local=(S,))
     found = verdict_of(kernel, "uniform barriers")
     assert found.status == wanted and (wanted == "proven" or "params.n = 3" in found.witness.given)
+
+
+def matrix_at(first: Expr, *, guard: Expr | None = None) -> Verdict:
+    """The verdict on subgroups of 32 of 64 threads that move a matrix which begins at `first`."""
+    model = collect(kernel_of(grid=1))
+    guards = () if guard is None else (guard,)
+    model.gatherings.append(Gathering("", "m", 32, guards, (), guards, (first,)))
+    (found,) = decide_whole(model)
+    return found
+
+
+def test_threads_of_one_subgroup_that_mean_different_addresses() -> None:
+    assert matrix_at(TID // 32 * 256).status == "proven"
+    for odd, threads in ((TID >= 32, {32, 33}), (TID < 32, {0, 1})):  # one subgroup differs, the other does not
+        found = matrix_at(select(odd, TID % 2 * 16, const(0)))
+        assert found.status == "refuted" and found.witness is not None
+        assert {use.thread for use in found.witness.uses} == threads
+    assert matrix_at(TID // 32 * 256, guard=TID >= 32).status == "proven"
+    found = matrix_at(const(0), guard=TID >= 33)
+    assert found.witness is not None and {use.thread for use in found.witness.uses} == {32, 33}
+
+
+def test_the_first_iteration_follows_what_is_before_the_loop() -> None:
+    """Its number is 0; the iteration that follows number k is k + 1."""
+    body = write(TID + K * 64), Barrier()
+    found = indices(write(TID), For(K, const(0), const(4), const(1), body))
+    assert [str(TID)] * 2 in found
+
+
+@pytest.mark.parametrize(("apart", "wanted"), [(64, "refuted"), (128, "proven")])
+def test_iterations_race_with_what_is_beside_the_loop(apart: int, wanted: str) -> None:
+    """Before it the first one does, after it the last one: 64 + tid + 64 * k, and tid + 1 + 64, where k is 0 or 3."""
+    s = Buffer("s", u32, 1024, space="workgroup")
+    for first, before in ((True, True), (False, False)):
+        at = TID + 512 + 64 * K
+        beside = Store(s, TID + 1 + (512 - (apart - 64) * 4 if first else 512 + 3 * 64 + (apart - 64) * 2), const(0))
+        loop = For(K, const(0), const(4), const(1), (Barrier(), Store(s, at, const(0)), Barrier()))
+        head = For(K, const(0), const(4), const(1), (Store(s, at, const(0)), Barrier()))
+        tail = For(K, const(0), const(4), const(1), (Barrier(), Store(s, at, const(0))))
+        assert verdict_of(kernel_of(beside, loop, beside, grid=1, local=(s,)), "no races", "s").status == "proven"
+        body = (beside, head) if before else (tail, beside)
+        assert verdict_of(kernel_of(*body, grid=1, local=(s,)), "no races", "s").status == wanted

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutepy import gpu
-from cutepy.gpu.ir import Buffer, Expr, Kernel, binary, call, const, new_arena, var
+from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Store, binary, builtin, call, const, load, new_arena, var
 from cutepy.gpu.ir.ranges import Points
+from cutepy.gpu.verify import verify
 from cutepy.gpu.verify.bounds import facts_of, reach
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.model import Access, Model
@@ -17,7 +18,8 @@ from cutepy.layout import size
 from cutepy.tensor import Tensor
 from cutepy.tensor.dtypes import u32
 
-X = Buffer("x", u32, 64)
+X, DATA = Buffer("x", u32, 64), Buffer("data", u32, 65)
+TID = builtin("local_invocation_index", 0, 63)
 THREADS, MOST = 4, 7
 
 
@@ -140,3 +142,34 @@ def test_a_number_is_tried_where_the_kernel_asks_for_it(bad: int) -> None:
     refuted = sometimes.verify(u(8), np.uint32(3)).refuted
     assert [v.claim for v in refuted] == ["in bounds"] and f"= {bad}" in str(refuted[0])
     assert sometimes.verify(u(9), np.uint32(3)).verdicts[0].status == "proven"
+
+
+def alone(kernel: Kernel, claim: str, array: str) -> str:
+    """What cutepy says without z3."""
+    return next(
+        str(v.status) for v in verify(kernel, prover="cutepy").verdicts if v.claim == claim and v.array == array
+    )
+
+
+def test_a_sum_that_equals_a_number_does_not_wrap() -> None:
+    """d - 3 == tid says that d is tid + 3, 66 at most, and so is what equals d, or is less by one."""
+    d, e = load(DATA, TID), load(DATA, TID + 1)
+    same = binary("==", d - 3, TID)
+    for at, guard in ((d, same), (e, same & binary("==", e, d)), (e + 1, same & (e + 1 <= d) & (e < 99))):
+        for size, status in ((67, True), (66, False)):
+            y = Buffer("y", u32, size, writable=True)
+            kernel = Kernel("k", (DATA, y), (If(guard, (Store(y, at, const(1)),)),), (1, 1, 1), (64, 1, 1))
+            assert (alone(kernel, "in bounds", "y") == "proven") is status
+
+
+@pytest.mark.parametrize("bases", [(8,), (8, 4), (8, 16), (16, 8, 4)])
+def test_an_atom_is_taken_apart_as_its_guards_do(bases: tuple[int, ...]) -> None:
+    """d // 8 < 3 and d % 8 < 5 say that d is 20 at most; that others are divided by other numbers plays no part."""
+    d, e = load(DATA, TID), load(DATA, TID + 1)
+    for size, status in ((21, True), (20, False)):
+        y = Buffer("y", u32, size, writable=True)
+        guard = (d // 8 < 3) & (d % 8 < 5)
+        for base in bases[1:]:
+            guard = guard & (e // base < 9)
+        kernel = Kernel("k", (DATA, y), (If(guard, (Store(y, d, const(1)),)),), (1, 1, 1), (64, 1, 1))
+        assert (alone(kernel, "in bounds", "y") == "proven") is status

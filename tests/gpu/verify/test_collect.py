@@ -4,11 +4,30 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_verify import TID, kernel_of, put
+from test_verify import TID, X, kernel_of, put
 
-from cutepy.gpu.ir import Assign, Declare, Expr, For, If, binary, const, new_arena, select, var
+from cutepy.gpu.ir import (
+    Assign,
+    Buffer,
+    Declare,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Store,
+    binary,
+    builtin,
+    const,
+    load,
+    new_arena,
+    select,
+    splat,
+    var,
+)  # fmt: skip
 from cutepy.gpu.ir.ranges import Points, range_of
+from cutepy.gpu.verify import verify
 from cutepy.gpu.verify.collect import collect
+from cutepy.tensor.dtypes import u32
 
 R, Q = var("r"), var("q")
 K = var("k", hi=5)
@@ -73,3 +92,50 @@ def test_a_guard_is_about_the_side_that_others_choose(swapped: bool) -> None:
         model = collect(kernel_of(If(binary("&", *tests), (put(chosen),)), grid=1))
         assert {str(guard) for guard in model.accesses[0].guards} == {"d < 9u", "tid < 32u"}
         assert model.accesses[0].index is data
+
+
+@pytest.mark.parametrize("grid", [(3, 4, 1), (4, 2, 1)])
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_a_folded_grid_is_one_number_and_its_axes_are_themselves(grid: tuple[int, int, int], beyond: int) -> None:
+    """A long grid of one dimension comes folded over two. Where the body asks for an axis, that is no longer so."""
+    columns, rows, _ = grid
+    x, y = (builtin("workgroup_id", 0, n - 1, axis=axis) for axis, n in enumerate(grid[:2]))
+    total = y * columns + x
+
+    def status(at: Expr, length: int, claim: str, threads: int) -> str:
+        out = Buffer("out", u32, length, writable=True)
+        kernel = Kernel("k", (out,), (If(total < columns * rows - 1, (put(at, out),)),), grid, (threads, 1, 1))
+        return next(str(v.status) for v in verify(kernel, prover="cutepy").verdicts if v.claim == claim)
+
+    many = columns * rows - 1
+    for threads in (1, 4):
+        mine = total if threads == 1 else total * 4 + builtin("local_invocation_index", 0, 3)
+        wanted = ["refuted" if beyond else "proven", "proven"]
+        assert [status(mine, many * threads - beyond, c, threads) for c in ("in bounds", "no races")] == wanted
+        assert status(x, columns - beyond, "in bounds", threads) == wanted[0]
+        assert status(y, rows - beyond, "in bounds", threads) == wanted[0]
+        assert status(x, columns, "no races", threads) == "refuted"
+        assert status(y * columns + x, many, "no races", threads) == ("proven" if threads == 1 else "refuted")
+
+
+def test_a_counter_whose_step_memory_decides_is_any_number_below_its_end() -> None:
+    """By 0 or 4 it comes to 0 and 4, and not to 7; the model does not know, and says so."""
+    k, step = var("k"), load(X, const(0)) % 2 * 4
+    for length, wanted in ((8, "proven"), (7, "undecided")):
+        y = Buffer("y", u32, length, writable=True)
+        kernel = Kernel("k", (X, y), (For(k, const(0), const(8), step, (put(k, y),)),), (1, 1, 1), (1, 1, 1))
+        found = [str(v.status) for v in verify(kernel, prover="cutepy").verdicts if v.claim == "in bounds"]
+        assert found == ["proven", wanted]
+
+
+def test_registers_and_vectors_follow_a_counter_whose_step_memory_decides() -> None:
+    k, r, step = var("k"), var("r"), load(X, const(0)) % 2 * 4
+    y = Buffer("y", u32, 32, writable=True)
+    wide = Buffer("y", u32, 32, writable=True, width=4)
+    kept = For(k, const(0), const(32), step, (Declare(r, const(0)), Assign(r, k), put(r, y)))
+    # vector number 2^30 - 1 is the last one whose elements have numbers of 32 bits
+    few = For(k, const(0), const(1 << 30), step, (If(k < 8, (Store(wide, k, splat(const(1), 4)),)),))
+    for body, out in ((kept, y), (few, wide)):
+        kernel = Kernel("k", (X, out), (body,), (1, 1, 1), (1, 1, 1))
+        found = verify(kernel, prover="cutepy").verdicts
+        assert [str(v.status) for v in found if v.claim == "in bounds"] == ["proven", "proven"]

@@ -3,14 +3,17 @@
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutepy.gpu.ir import Buffer, Expr, Kernel, binary, builtin, const, new_arena, var
 from cutepy.gpu.ir.ranges import Points
+from cutepy.gpu.verify.bounds import GuardFacts
 from cutepy.gpu.verify.collect import collect
-from cutepy.gpu.verify.conflicts import AddressTable, find_conflict, owned
+from cutepy.gpu.verify.conflicts import AddressTable, find_conflict, owned, owned_by
 from cutepy.gpu.verify.model import Access
+from cutepy.layout.affine import Affine
 from cutepy.tensor.dtypes import u32
 
 Y = Buffer("y", u32, 4096, writable=True)
@@ -70,3 +73,69 @@ def test_an_address_with_one_owner_has_one(data: st.DataObject) -> None:
                 threads_of.setdefault(int(at) + lane, set()).add(thread)
         assert not tells.workgroup or all(len(own) == 1 for own in groups_of.values())
         assert not tells.thread or all(len(own) == 1 for own in threads_of.values())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_what_the_ids_of_a_workgroup_tell_is_what_counting_says(data: st.DataObject) -> None:
+    """Quotients and remainders of ids, alone or together: the owner is told exactly where there is one."""
+    with new_arena():
+        grid = data.draw(st.sampled_from([(8, 1, 1), (6, 1, 1), (4, 3, 1)]))
+        model = collect(Kernel("k", (Y,), (), grid=grid, workgroup=(2, 1, 1)))
+        moving = [group for group in model.groups if not hasattr(group, "value")]
+        atoms = [a for group in moving for a in (group, group // 2, group % 2, group % 4, group // 4)]
+        index: Expr = model.tid
+        step = 2
+        for atom in data.draw(st.lists(st.sampled_from(atoms), min_size=1, max_size=2, unique=True)):
+            index, step = index + atom * step, step * 16
+        if data.draw(st.booleans()):
+            index = index + data.draw(st.sampled_from([1, 5]))
+        tells = owned(model, [Access("writes", Y, index, 1, (), (), index, "", ())])
+        seen: dict[int, set[tuple[int, ...]]] = {}
+        for ids in product(*(range(model.extent(group)) for group in moving)):
+            at = Points({g: np.asarray(n, np.uint32) for g, n in zip(moving, ids, strict=True)} | {
+                model.tid: np.arange(2, dtype=np.uint32)}).whole(index)  # fmt: skip
+            for element in at.tolist():
+                seen.setdefault(element, set()).add(ids)
+        assert tells.workgroup == all(len(own) == 1 for own in seen.values()) and tells.thread
+
+
+@pytest.mark.parametrize("threads", [2, 4, 8])
+def test_the_largest_base_of_sums_that_wrap_tells_the_thread(threads: int) -> None:
+    """n * 256 may wrap; what is low stays: the thread, and beside it what data decide."""
+    with new_arena():
+        model = collect(Kernel("k", (Y,), (), grid=(1, 1, 1), workgroup=(threads, 1, 1)))
+        n, d = var("n"), var("d", hi=3)
+        for index, told in (
+            (n * threads + model.tid, True),
+            (n * 256 + model.tid * 4 + d, True),
+            (n * 256 + model.tid * 2 + d, False),
+            (n * 4 + model.tid, threads <= 4),
+            (n * 3 + model.tid, False),
+        ):
+            tells = owned(model, [Access("writes", Y, index, 1, (), (), index, "", ())])
+            assert (tells.thread, tells.workgroup) == (told, True), index
+
+
+@pytest.mark.parametrize(
+    ("factors", "table", "workgroup", "thread"),
+    [
+        ((1, 0), [0, 100], True, True),  # a remainder by 100
+        ((1, 0), [0, 99], False, False),  # 99 is of workgroup 99 and of workgroup 0
+        ((2, 0), [0, 1], True, True),
+        ((1, 0), [0, 1], False, False),
+        ((0, 0), [0, 1], False, True),
+        ((1, 0), [0, 0], True, False),
+        ((6, 15), [0, 1, 2], False, True),  # a remainder by 3, which no factor is
+        ((6, 15), [0, 1, 3], False, False),
+    ],
+)
+def test_a_coordinate_tells_its_owner(factors: tuple[int, int], table: list[int], workgroup: bool, thread: bool) -> None:
+    """factors[0] * x + factors[1] * y + table[thread], where x is below 100 and y below 10 or is 0."""
+    with new_arena():
+        grid = (100, 10 if factors[1] else 1, 1)
+        model = collect(Kernel("k", (Y,), (), grid=grid, workgroup=(len(table), 1, 1)))
+        facts = GuardFacts(np.ones(len(table), bool), (), ())
+        terms = {group: c for group, c in zip(model.groups, factors, strict=False) if c}
+        tells = owned_by(model, [[(np.arange(len(table)), facts, Affine(terms, np.array(table)))]])
+        assert (tells.workgroup, tells.thread) == (workgroup, thread)

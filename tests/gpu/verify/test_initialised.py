@@ -3,7 +3,8 @@
 import pytest
 from test_verify import GROUP, TID, X, Y, kernel_of, verdict_of
 
-from cutepy.gpu.ir import Barrier, Buffer, For, If, Stmt, Store, const, load, var
+from cutepy.gpu.ir import Barrier, Buffer, For, If, Stmt, Store, binary, const, load, var
+from cutepy.gpu.verify import verify
 from cutepy.tensor.dtypes import u32
 
 S = Buffer("s", u32, 64, space="workgroup")
@@ -72,3 +73,26 @@ def test_every_kind_of_workgroup_is_looked_at() -> None:
     write = If(GROUP < 3, (Store(S, TID, const(0)),))
     assert status(write, read(TID)) == "refuted"
     assert status(write, read(TID), grid=3) == "proven"
+
+
+def alone(*body: Stmt, grid: int = 1) -> str:
+    """What cutepy says without z3."""
+    found = verify(kernel_of(*body, grid=grid, local=(S,)), prover="cutepy").verdicts
+    return next(str(v.status) for v in found if v.claim == "written before read")
+
+
+def test_the_guards_of_a_long_loop_are_left_open() -> None:
+    """Iterations that are too many to be told apart: what is read in them was written before the loop."""
+    k = var("k")
+    guard = binary("<", (k * 64 + TID) % 7, k // 3)
+    long = For(k, const(0), const(1 << 19), const(1), (Barrier(), If(guard, (read(TID),))))
+    assert alone(Store(S, TID, const(0)), long) == "proven"
+    assert alone(If(TID < 63, (Store(S, TID, const(0)),)), long) != "proven"
+
+
+def test_a_loop_whose_indices_are_too_many_is_left_open() -> None:
+    k = var("k")
+    long = For(k, const(0), const(1 << 19), const(1), (Barrier(), read((k // 9 + TID) % 64)))
+    found = verify(kernel_of(Store(S, TID, const(0)), long, grid=1, local=(S,)), prover="cutepy").verdicts
+    (verdict,) = [v for v in found if v.claim == "written before read"]
+    assert (verdict.status, verdict.reason) == ("undecided", "the loop over k is too long")

@@ -2,13 +2,19 @@
 
 import operator
 from collections import Counter
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
+from test_verify import TID, X, Y, kernel_of, put
 from while_programs import judge
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.ir import Assign, Break, Declare, Expr, For, binary, const, load, negated, var
+from cutepy.gpu.verify import verify
+from cutepy.gpu.verify.loops import Limit, Recurrence
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
 
@@ -123,3 +129,55 @@ def test_turns_are_those_that_python_makes(op: str, step: int, start: int, end: 
 
     size = most - least + 1
     assert [bounds(least, size), bounds(least, size - 1), bounds(least + 1, size)] == ["proven", "refuted", "refuted"]
+
+
+def loops_of(step: Callable[[Expr], Expr], *, goes_on: Callable[[Expr], Expr]) -> str:
+    """The verdict on `r = 100; while goes_on(r): r = step(r)`."""
+    r, k = var("r"), var("k")
+    leave = Break(negated(goes_on(r)))
+    loop = For(k, const(0), None, const(1), (leave, put(TID), Assign(r, step(r))))
+    kernel = kernel_of(Declare(r, const(100)), loop, grid=1)
+    return next(str(v.status) for v in verify(kernel, prover="cutepy").verdicts if v.claim == "bounded loops")
+
+
+@pytest.mark.parametrize(
+    ("step", "goes_on", "wanted"),
+    [
+        (lambda r: r // 2, lambda r: r > 0, "proven"),
+        (lambda r: r // 1, lambda r: r > 0, "undecided"),
+        (lambda r: load(X, TID) // 2, lambda r: r > 0, "undecided"),
+        (lambda r: r * 2, lambda r: r < 1000, "proven"),
+        (lambda r: r * 3, lambda r: r < 1000, "undecided"),
+        (lambda r: r + 1, lambda r: r < load(X, TID), "proven"),
+        (lambda r: r + 1, lambda r: r < load(Y, TID), "undecided"),
+        (lambda r: r + 1, lambda r: r < load(Y, const(0)), "undecided"),
+        (lambda r: r - 1, lambda r: r != 7, "proven"),
+        (lambda r: r - 1, lambda r: binary("!=", r, const(101)), "undecided"),
+        (lambda r: r + 1, lambda r: binary("!=", r, const(100)), "proven"),
+    ],
+)
+def test_what_ends_a_while(step: Callable[[Expr], Expr], goes_on: Callable[[Expr], Expr], wanted: str) -> None:
+    """Halved, doubled, moved by equal steps to a bound that stays: what the kernel writes may be another each time."""
+    assert loops_of(step, goes_on=goes_on) == wanted
+
+
+@pytest.mark.parametrize("start", [0, 3, 8])
+@pytest.mark.parametrize("stop", [0, 3, 8])
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_counter_meets_what_it_is_not_to_equal(start: int, stop: int, step: int) -> None:
+    """In as many turns as they are apart, or never within the numbers."""
+    begin = var("r")
+    limit = Limit(Recurrence(const(start), begin, begin + step), 0, "!=", const(stop))
+    apart = (stop - start) * step
+    assert limit.most == (apart if apart >= 0 else None)
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("step", [-3, -1, 1, 3])
+def test_a_counter_passes_its_bound_after_as_many_turns_as_it_takes(op: str, step: int) -> None:
+    holds = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[op]
+    begin, towards = var("r"), (step > 0) == (op in ("<", "<="))
+    for start, stop in product([10, 12, 17], repeat=2):
+        limit = Limit(Recurrence(const(start), begin, begin + step), 0, op, const(stop))
+        turns = next((n for n in range(99) if not holds(start + step * n, stop)), 0) if towards else None
+        assert limit.most == turns, (start, stop)

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from cutepy import gpu
+from cutepy.gpu.ir import Atomic, Barrier, Buffer, Declare, If, Kernel, Let, Store, builtin, const, var
 from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.gpu.verify import verify
 from cutepy.layout import size
 from cutepy.tensor import Tensor
+from cutepy.tensor.dtypes import u32
 
 
 def u(*shape: int) -> np.ndarray:
@@ -124,3 +127,17 @@ def test_workgroups_share_no_numbers_of_a_shared_counter() -> None:
 
     assert grouped.verify(u(16), apart=8).ok
     assert statuses(grouped, u(16), apart=7)["no races y"] != "proven"
+
+
+def test_a_name_narrows_the_ticket_that_its_register_holds() -> None:
+    """Whoever bound a name proved its bounds; a ticket of 64 additions is otherwise below 64."""
+    counter = Buffer("c", u32, 1, space="workgroup")
+    tid = builtin("local_invocation_index", 0, 63)
+    ticket, register, name = var("t"), var("r"), var("n", hi=7)
+    start = If(tid < 1, (Atomic("Store", counter, const(0), const(0)),)), Barrier()
+    take = Atomic("Add", counter, const(0), const(1), result=ticket), Declare(register, ticket)
+    for length, wanted in ((8, "proven"), (7, "undecided")):
+        short = Buffer("out", u32, length, writable=True)
+        kernel = Kernel("k", (short,), (*start, *take, Let(name, register), Store(short, name, const(1))), (1, 1, 1), (64, 1, 1), local=(counter,))
+        found = verify(kernel, prover="cutepy").verdicts
+        assert [str(v.status) for v in found if v.claim == "in bounds" and v.array == "out"] == [wanted]

@@ -5,9 +5,12 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.ir import Buffer, Kernel, Store, builtin, load
 from cutepy.gpu.trace.kernel import KernelFunction
-from cutepy.gpu.verify import Z3_CLAIMS
+from cutepy.gpu.verify import Z3_CLAIMS, Claim
+from cutepy.gpu.verify.z3_prover import decide_by_z3
 from cutepy.tensor import Tensor
+from cutepy.tensor.dtypes import u32
 
 
 def u(n: int) -> np.ndarray:
@@ -187,3 +190,68 @@ def test_z3_decides_its_own_claims_alone() -> None:
 def test_an_unknown_prover_is_refused() -> None:
     with pytest.raises(KernelError, match=r"verify\(prover='isl'\): the provers are 'auto', 'cutepy', 'z3'"):
         moved.verify(u(32), 0, prover="isl")
+
+
+@gpu.kernel
+def at_a_number(y: Tensor, n: int) -> None:
+    gpu.launch(grid=1, threads=8)
+    with gpu.when(n == 1000):
+        y[gpu.thread // 2] = 1
+
+
+def test_a_candidate_may_need_a_large_number() -> None:
+    """Small numbers are tried first, and none of them refutes."""
+    (found,) = [v for v in at_a_number.verify(u(8), 0, prover="z3").refuted if v.claim == "no races"]
+    assert found.witness is not None and found.witness.given == "for n = 1000"
+
+
+@gpu.kernel
+def permuted(x: Tensor, y: Tensor, *, waits: bool) -> None:
+    """Each thread writes where another read; z3 does not follow what shared memory holds."""
+    gpu.launch(grid=1, threads=64)
+    s = gpu.shared("u32", 64)
+    s[gpu.thread] = gpu.thread
+    gpu.barrier()
+    at = s[63 - gpu.thread] % 64
+    if waits:
+        gpu.barrier()
+    s[at] = x[gpu.thread]
+    gpu.barrier()
+    y[gpu.thread] = s[gpu.thread]
+
+
+@pytest.mark.parametrize(("waits", "status"), [(True, "undecided"), (False, "undecided")])
+def test_a_replay_counts_the_barriers_of_its_array(waits: bool, status: str) -> None:
+    """What the replay does not show is not refuted: each thread writes the element that it read."""
+    assert by_z3(permuted, "no races", "s", u(64), u(64), waits=waits) == status
+
+
+@gpu.kernel
+def in_two_places(y: Tensor, *, apart: int) -> None:
+    gpu.launch(grid=(2, 3, 2), threads=4)
+    g = gpu.workgroup
+    with gpu.when((g.x == 1) & (g.y == 2)):
+        y[g.z * apart + gpu.thread * 2 + 1] = 1
+
+
+def test_a_witness_names_who_races() -> None:
+    (found,) = [v for v in in_two_places.verify(u(64), prover="z3", apart=4).refuted if v.claim == "no races"]
+    assert found.witness is not None
+    one, other = found.witness.uses
+    assert {one.workgroup, other.workgroup} == {(1, 2, 0), (1, 2, 1)} and one.verb == other.verb == "writes"
+    for use in (one, other):
+        assert use.workgroup[2] * 4 + use.thread * 2 + 1 == found.witness.element
+    assert by_z3(in_two_places, "no races", "y", u(64), apart=8) == "proven"
+
+
+def test_what_has_no_rule_is_undecided_claim_by_claim() -> None:
+    """Of each claim that is asked, in order, with the reason."""
+    x, y = Buffer("x", u32, 64), Buffer("y", u32, 64, writable=True)
+    tid = builtin("local_invocation_index", 0, 63)
+    kernel = Kernel("k", (x, y), (Store(y, tid, load(x, tid)),), (1, 1, 1), (64, 1, 1))
+    asked = [(Claim.IN_BOUNDS, "x"), (Claim.IN_BOUNDS, "y"), (Claim.NO_RACES, "y")]
+    for total, status in ((0.0, "undecided"), (60.0, "proven")):
+        found = decide_by_z3(kernel, asked, total=total)
+        assert [(key, v.claim, v.array, v.status) for key, v in found.items()] == [
+            (key, *key, status) for key in asked
+        ]
