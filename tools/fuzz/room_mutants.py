@@ -76,30 +76,10 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "1 -> (2)",
     ): "a table of two equal entries has the bounds of one",
     (
-        "cutepy/gpu/verify/loops.py",
-        "return max(0, last - low)",
-        "0 -> (-1)",
-    ): "it begins at or before its least bound, so the greatest is no less",
-    (
-        "cutepy/gpu/verify/loops.py",
-        "return max(0, high - least)",
-        "0 -> (-1)",
-    ): "it begins at or after its greatest bound, so the least is no more",
-    (
-        "cutepy/gpu/verify/races.py",
-        "return scene.counterexample(conflict, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False",
-        "False -> (True)",
-    ): "whether a search was complete is asked where it met nothing",
-    (
         "cutepy/gpu/verify/__init__.py",
         "return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]",
         "32 -> (31)",
     ): "a kernel that asks nothing of subgroups is the same at every size of them",
-    (
-        "cutepy/gpu/verify/collect.py",
-        "conditions = (*around.conditions, *bounds, *([loop.inside] if whole and loop.inside is not None else []))",
-        "whole and loop.inside is not None -> (whole)",
-    ): "`whole` says that there is such a condition",
     (
         "cutepy/gpu/trace/rewrite_source.py",
         "own = own and not _HOOKED.isdisjoint(code.co_code[::2])",
@@ -143,13 +123,8 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (
         "cutepy/gpu/verify/__init__.py",
         "return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]",
-        "32 -> (31)",
-    ): "a kernel that asks for no subgroup is the same for all of their sizes",
-    (
-        "cutepy/gpu/verify/__init__.py",
-        "return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]",
         "32 -> (33)",
-    ): "the same",
+    ): "a kernel that asks nothing of subgroups is the same at every size of them",
     (
         "cutepy/gpu/verify/conflicts.py",
         "room = len(done) + len(todo) < _DIGITS",

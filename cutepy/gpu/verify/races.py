@@ -127,9 +127,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
 
 
-def _search_groups(
-    model: Model, accesses: Sequence[Access], data: SampleData | None
-) -> Counterexample | bool:
+def _search_groups(model: Model, accesses: Sequence[Access], data: SampleData | None) -> Counterexample | bool:
     """Try all workgroups, or those at the edges."""
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []

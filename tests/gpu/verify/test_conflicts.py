@@ -130,7 +130,9 @@ def test_the_largest_base_of_sums_that_wrap_tells_the_thread(threads: int) -> No
         ((6, 15), [0, 1, 3], False, False),
     ],
 )
-def test_a_coordinate_tells_its_owner(factors: tuple[int, int], table: list[int], workgroup: bool, thread: bool) -> None:
+def test_a_coordinate_tells_its_owner(
+    factors: tuple[int, int], table: list[int], workgroup: bool, thread: bool
+) -> None:
     """factors[0] * x + factors[1] * y + table[thread], where x is below 100 and y below 10 or is 0."""
     with new_arena():
         grid = (100, 10 if factors[1] else 1, 1)

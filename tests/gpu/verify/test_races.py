@@ -98,7 +98,9 @@ def test_a_sample_of_iterations_proves_nothing(swapped: bool, monkeypatch: pytes
     workgroups of the other access are not."""
     monkeypatch.setattr(search, "MOST", 1 << 10)
     k = var("k", hi=999)
-    far = For(k, const(0), const(1000), const(1), (put(select(binary("==", k, const(300)), const(4000), GROUP * 1000 + k)),))
+    far = For(
+        k, const(0), const(1000), const(1), (put(select(binary("==", k, const(300)), const(4000), GROUP * 1000 + k)),)
+    )
     near = put(GROUP + 5000)
     body = (near, far) if swapped else (far, near)
     kernel = Kernel("k", (BIG,), body, (4, 1, 1), (1, 1, 1))

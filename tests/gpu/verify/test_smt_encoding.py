@@ -46,7 +46,10 @@ from cutepy.gpu.verify.smt_encoding import (
 from cutepy.gpu.verify.z3_prover import decide_by_z3
 from cutepy.tensor.dtypes import bool_, f32, i32, u32
 
-EDGES = {u32: [0, 1, 2, 3, 31, 100, 2**31 - 1, 2**31, 2**32 - 1], i32: [0, 1, 2, 3, 31, 100, 2**31 - 1, -1, -7, -(2**31)]}
+EDGES = {
+    u32: [0, 1, 2, 3, 31, 100, 2**31 - 1, 2**31, 2**32 - 1],
+    i32: [0, 1, 2, 3, 31, 100, 2**31 - 1, -1, -7, -(2**31)],
+}
 R, N, K = var("r"), var("n"), var("k")
 
 

@@ -138,6 +138,13 @@ def test_a_name_narrows_the_ticket_that_its_register_holds() -> None:
     take = Atomic("Add", counter, const(0), const(1), result=ticket), Declare(register, ticket)
     for length, wanted in ((8, "proven"), (7, "undecided")):
         short = Buffer("out", u32, length, writable=True)
-        kernel = Kernel("k", (short,), (*start, *take, Let(name, register), Store(short, name, const(1))), (1, 1, 1), (64, 1, 1), local=(counter,))
+        kernel = Kernel(
+            "k",
+            (short,),
+            (*start, *take, Let(name, register), Store(short, name, const(1))),
+            (1, 1, 1),
+            (64, 1, 1),
+            local=(counter,),
+        )
         found = verify(kernel, prover="cutepy").verdicts
         assert [str(v.status) for v in found if v.claim == "in bounds" and v.array == "out"] == [wanted]

@@ -1,5 +1,5 @@
-"""Each prover alone, on fixed lists of random kernels whose invocations are all run: what it says is true, its witnesses
-are real, and it decides as much as it did."""
+"""Each prover alone, on fixed lists of random kernels whose invocations are all run: what it says is true, what its
+witnesses do happens, and little is left undecided."""
 
 from collections import Counter
 from collections.abc import Iterable

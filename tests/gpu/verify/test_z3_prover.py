@@ -252,6 +252,4 @@ def test_what_has_no_rule_is_undecided_claim_by_claim() -> None:
     asked = [(Claim.IN_BOUNDS, "x"), (Claim.IN_BOUNDS, "y"), (Claim.NO_RACES, "y")]
     for total, status in ((0.0, "undecided"), (60.0, "proven")):
         found = decide_by_z3(kernel, asked, total=total)
-        assert [(key, v.claim, v.array, v.status) for key, v in found.items()] == [
-            (key, *key, status) for key in asked
-        ]
+        assert [(key, v.claim, v.array, v.status) for key, v in found.items()] == [(key, *key, status) for key in asked]
