@@ -156,8 +156,8 @@ def test_a_sum_that_equals_a_number_does_not_wrap() -> None:
     d, e = load(DATA, TID), load(DATA, TID + 1)
     same = binary("==", d - 3, TID)
     for at, guard in ((d, same), (e, same & binary("==", e, d)), (e + 1, same & (e + 1 <= d) & (e < 99))):
-        for size, status in ((67, True), (66, False)):
-            y = Buffer("y", u32, size, writable=True)
+        for length, status in ((67, True), (66, False)):
+            y = Buffer("y", u32, length, writable=True)
             kernel = Kernel("k", (DATA, y), (If(guard, (Store(y, at, const(1)),)),), (1, 1, 1), (64, 1, 1))
             assert (alone(kernel, "in bounds", "y") == "proven") is status
 
@@ -166,8 +166,8 @@ def test_a_sum_that_equals_a_number_does_not_wrap() -> None:
 def test_an_atom_is_taken_apart_as_its_guards_do(bases: tuple[int, ...]) -> None:
     """d // 8 < 3 and d % 8 < 5 say that d is 20 at most; that others are divided by other numbers plays no part."""
     d, e = load(DATA, TID), load(DATA, TID + 1)
-    for size, status in ((21, True), (20, False)):
-        y = Buffer("y", u32, size, writable=True)
+    for length, status in ((21, True), (20, False)):
+        y = Buffer("y", u32, length, writable=True)
         guard = (d // 8 < 3) & (d % 8 < 5)
         for base in bases[1:]:
             guard = guard & (e // base < 9)

@@ -1,5 +1,5 @@
-"""Rules of `gpu/verify/smt_encoding.py`: operators, counts and recurrences against plain integers, and kernels that need
-one rule each. What is proven is true, and what is true is proven."""
+"""Rules of `gpu/verify/smt_encoding.py`: operators, counts and recurrences against plain integers, and kernels of one
+rule each. What is proven is true, and what is true is proven."""
 
 from collections.abc import Callable
 from itertools import product
