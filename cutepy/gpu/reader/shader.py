@@ -34,7 +34,7 @@ from .memory import (
     leaves_of,
     length_of,
 )
-from .syntax import Node, parse
+from .syntax import SyntaxNode, parse
 
 _SCALARS = {"f32": f32, "f16": f16, "i32": i32, "u32": u32, "bool": bool_}
 _LETTERS = {"f": f32, "h": f16, "i": i32, "u": u32}
@@ -101,7 +101,7 @@ class Bindings:
 
 def read_shader(text: str, given: Bindings | None = None) -> ir.Kernel:
     """The kernel of the IR that a compute shader is. Raises KernelError, with the line, for what is not read."""
-    return _Reader(parse(text), given or Bindings()).kernel()
+    return _ShaderReader(parse(text), given or Bindings()).kernel()
 
 
 def verify_shader(text: str, given: Bindings | None = None, prover: str | None = None) -> Verification:
@@ -158,7 +158,7 @@ class _Call:
     uses_done: bool = False
 
 
-def _exits(node: Node | None) -> set[str]:
+def _exits(node: SyntaxNode | None) -> set[str]:
     """How statements of `node` leave it: by break and continue of loops outside it, by return."""
     if node is None or node.kind in ("statement", "assign", "let", "var", "const"):
         return set()
@@ -170,7 +170,7 @@ def _exits(node: Node | None) -> set[str]:
     return inner - {"break"} if node.kind == "switch" else inner
 
 
-def _leaves(block: Node | None) -> bool:
+def _leaves(block: SyntaxNode | None) -> bool:
     """Whether a block always ends by an exit."""
     if block is None or not block.parts:
         return False
@@ -181,10 +181,10 @@ def _leaves(block: Node | None) -> bool:
     return last.kind in _EXITS or (last.kind == "block" and _leaves(last))
 
 
-class _Reader:
+class _ShaderReader:
     """Names and their meanings, and the statements made so far."""
 
-    def __init__(self, module: Sequence[Node], given: Bindings) -> None:
+    def __init__(self, module: Sequence[SyntaxNode], given: Bindings) -> None:
         self.given = given
         self.nodes = {node.text: node for node in module}
         self.types: dict[str, Type] = {}
@@ -221,7 +221,7 @@ class _Reader:
         grid, params = self.given.grid, tuple(self.params)
         return ir.Kernel(entry.text, ordered, body, grid, self.size, tuple(self.local), params)
 
-    def input(self, node: Node) -> Value:
+    def input(self, node: SyntaxNode) -> Value:
         """A parameter of the entry point: a builtin value, or a struct of these."""
         if "builtin" not in node.attributes:
             kind = self.nodes.get(node.part(0).text)
@@ -255,7 +255,7 @@ class _Reader:
             raise self.refuse(node, f"the builtin value {name} is not read")
         return values[name]()
 
-    def refuse(self, node: Node | None, why: str) -> KernelError:
+    def refuse(self, node: SyntaxNode | None, why: str) -> KernelError:
         return KernelError(f"line {node.line if node else self.line}: {why}")
 
     @property
@@ -273,7 +273,7 @@ class _Reader:
 
     # Types.
 
-    def type(self, node: Node) -> Type:
+    def type(self, node: SyntaxNode) -> Type:
         name = node.text
         if name in _SCALARS:
             return _SCALARS[name]
@@ -301,7 +301,7 @@ class _Reader:
             self.types[name] = StructType(name, {member.text: self.type(member.part(0)) for member in members})
         return self.types[name]
 
-    def whole(self, node: Node) -> int:
+    def whole(self, node: SyntaxNode) -> int:
         """The value of a constant expression."""
         value = self.value(node, {})
         number = value.value if isinstance(value, ir.Const) else value
@@ -311,7 +311,7 @@ class _Reader:
 
     # Variables of the module.
 
-    def named(self, node: Node, scope: Mapping[str, Value]) -> Value:
+    def named(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         name = node.text
         if name in ("true", "false"):
             return ir.const(name == "true", bool_)
@@ -324,7 +324,7 @@ class _Reader:
             self.globals[name] = self.constant(found) if found.kind != "var" else self.global_variable(found)
         return self.globals[name]
 
-    def constant(self, node: Node) -> Value:
+    def constant(self, node: SyntaxNode) -> Value:
         kind = self.type(node.part(0)) if node.parts[0] else None
         given = self.given.numbers.get(node.text)
         if given is not None:
@@ -334,7 +334,7 @@ class _Reader:
         value = self.value(node.part(1), {})
         return self.converted(value, kind) if kind else value
 
-    def global_variable(self, node: Node) -> Place:
+    def global_variable(self, node: SyntaxNode) -> Place:
         spaces = [key.removeprefix("space ") for key in node.attributes if key.startswith("space ")]
         space = spaces[0] if spaces else "handle"
         if node.parts[0] is None:
@@ -531,7 +531,7 @@ class _Reader:
             return StructType("", {name: self.type_of(item) for name, item in value.items()})
         return self.scalar(value).dtype
 
-    def value(self, node: Node, scope: Mapping[str, Value]) -> Value:
+    def value(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """The value of an expression, or the place that it names."""
         self.line = node.line or self.line
         match node.kind:
@@ -563,13 +563,13 @@ class _Reader:
         """The place that a pointer means from now on, whatever its indices become."""
         return Place(place.variable, place.type, place.path, tuple(self.let("at", index) for index in place.at))
 
-    def calls(self, node: Node) -> bool:
+    def calls(self, node: SyntaxNode) -> bool:
         """Whether a function of the shader is called, which may set variables."""
         found = self.nodes.get(node.text) if node.kind == "call" else None
         own = found is not None and found.kind == "function"
         return own or any(part is not None and self.calls(part) for part in node.parts)
 
-    def member(self, node: Node, value: Value) -> Value:
+    def member(self, node: SyntaxNode, value: Value) -> Value:
         name = node.text
         if isinstance(value, Place) and isinstance(value.type, StructType):
             return value.member(name)
@@ -583,7 +583,7 @@ class _Reader:
             raise self.refuse(node, f"there is no member {name}")
         return value[lanes[0]] if len(lanes) == 1 else Items(value[lane] for lane in lanes)
 
-    def indexed(self, node: Node, value: Value, index: Value) -> Value:
+    def indexed(self, node: SyntaxNode, value: Value, index: Value) -> Value:
         number = self.scalar(index)
         if isinstance(number, ir.Const) and isinstance(value, Items):
             at = int(number.value)
@@ -610,7 +610,7 @@ class _Reader:
             return -value if operator == "-" else ~int(value)
         return ir.unary(operator, self.scalar(value))
 
-    def product(self, node: Node, left: Value, right: Value) -> Value:
+    def product(self, node: SyntaxNode, left: Value, right: Value) -> Value:
         """An operator of numbers, vectors or matrices."""
         matrices = [isinstance(v, Items) and isinstance(v[0], Items) for v in (left, right)]
         if node.text == "*" and any(matrices) and isinstance(left, Items) and isinstance(right, Items):
@@ -618,7 +618,7 @@ class _Reader:
                 return Items(self.product(node, left, column) for column in right)
             if matrices[0]:  # columns times numbers
                 terms = [self.product(node, column, lane) for column, lane in zip(left, right, strict=True)]
-                return reduce(lambda a, b: self.product(Node("binary", node.line, "+"), a, b), terms)
+                return reduce(lambda a, b: self.product(SyntaxNode("binary", node.line, "+"), a, b), terms)
             return Items(self.dot(left, column) for column in right)
         return self.each(lambda a, b: self.binary(node.text, a, b), left, right)
 
@@ -642,7 +642,7 @@ class _Reader:
             return ir.binary("-", one, ir.binary("*", other, ir.call("trunc", ir.binary("/", one, other))))
         return ir.binary(operator, one, other)
 
-    def short_circuit(self, node: Node, scope: Mapping[str, Value]) -> Value:
+    def short_circuit(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """`&&` and `||`: what the right operand loads is loaded only where the left one does not decide."""
         left = self.scalar(self.value(node.part(0), scope), bool_)
         with self.nested() as inside:
@@ -659,7 +659,7 @@ class _Reader:
 
     # Calls.
 
-    def call(self, node: Node, scope: Mapping[str, Value]) -> Value:
+    def call(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         name, line = node.text, node.line
         found = self.nodes.get(name)
         if found is not None and found.kind == "function":
@@ -694,7 +694,7 @@ class _Reader:
             return self.each(lambda x: ir.cast(self.scalar(x), dtype, bits=True), *values)
         return self.builtin(node, values)
 
-    def builtin(self, node: Node, values: list[Value]) -> Value:
+    def builtin(self, node: SyntaxNode, values: list[Value]) -> Value:
         name = node.text
         if name == "select":
             other, then, condition = values
@@ -713,7 +713,7 @@ class _Reader:
         if name == "dot":
             return self.dot(*values)
         if name in ("length", "distance", "normalize"):
-            between = self.product(Node("binary", node.line, "-"), *values) if name == "distance" else values[0]
+            between = self.product(SyntaxNode("binary", node.line, "-"), *values) if name == "distance" else values[0]
             lanes = between if isinstance(between, Items) else Items([between])
             size = self.function("sqrt", self.dot(lanes, lanes))
             return self.each(lambda x: self.binary("/", x, size), between) if name == "normalize" else size
@@ -761,7 +761,7 @@ class _Reader:
     def subgroup(self, name: str, *values: Value) -> ir.Expr:
         return ir.call(name, self.scalar(values[0]), *[self.scalar(x, u32) for x in values[1:]])
 
-    def atomic(self, node: Node, values: list[Value]) -> Value:
+    def atomic(self, node: SyntaxNode, values: list[Value]) -> Value:
         place = values[0]
         if not isinstance(place, Place) or not isinstance(place.type, AtomicType):
             raise self.refuse(node, f"{node.text} of no atomic number")
@@ -782,12 +782,12 @@ class _Reader:
             return {"old_value": result, "exchanged": ir.binary("==", result, compare)}
         return 0 if result is None else result
 
-    def is_type(self, node: Node) -> bool:
+    def is_type(self, node: SyntaxNode) -> bool:
         found = self.nodes.get(node.text)
         known = node.text in _SCALARS or node.text.startswith(("vec", "mat")) or node.text == "array"
         return known or (found is not None and found.kind in ("struct", "alias"))
 
-    def constructed(self, node: Node, values: list[Value]) -> Value:
+    def constructed(self, node: SyntaxNode, values: list[Value]) -> Value:
         """A value of a type: converted, put together, or 0."""
         callee = node.part(0)
         if callee.text == "array" and not callee.parts:
@@ -834,7 +834,7 @@ class _Reader:
             return ir.binary("!=", number, ir.const(0, number.dtype))
         return ir.cast(number, dtype)
 
-    def inlined(self, node: Node, found: Node, scope: Mapping[str, Value]) -> Value:
+    def inlined(self, node: SyntaxNode, found: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """The value of a function of the shader: its statements are put here."""
         if self.depth > 40:
             raise self.refuse(node, f"{found.text} calls itself")
@@ -885,12 +885,12 @@ class _Reader:
 
     # Statements.
 
-    def body(self, block: Node, scope: Mapping[str, Value], exits: _Exits) -> ir.Block:
+    def body(self, block: SyntaxNode, scope: Mapping[str, Value], exits: _Exits) -> ir.Block:
         with self.nested() as inside:
             self.sequence([part for part in block.parts if part is not None], dict(scope), exits)
         return tuple(inside)
 
-    def sequence(self, nodes: Sequence[Node], scope: dict[str, Value], exits: _Exits) -> None:
+    def sequence(self, nodes: Sequence[SyntaxNode], scope: dict[str, Value], exits: _Exits) -> None:
         """Statements in order; what comes after one that may leave is done only where it did not."""
         for number, node in enumerate(nodes):
             self.line = node.line
@@ -911,7 +911,7 @@ class _Reader:
             if self.guarded(found, rest, scope, exits):
                 return
 
-    def guarded(self, found: set[str], rest: Sequence[Node], scope: dict[str, Value], exits: _Exits) -> bool:
+    def guarded(self, found: set[str], rest: Sequence[SyntaxNode], scope: dict[str, Value], exits: _Exits) -> bool:
         """The statements after one that may have set flags; whether they are done."""
         loop, flags = exits.loop, []
         if loop is not None and loop.uses_left and "break" in found:
@@ -937,7 +937,7 @@ class _Reader:
             self.guarded(more - {"continue"}, [], scope, exits)
         return True
 
-    def early(self, node: Node, rest: Sequence[Node], scope: dict[str, Value], exits: _Exits) -> bool:
+    def early(self, node: SyntaxNode, rest: Sequence[SyntaxNode], scope: dict[str, Value], exits: _Exits) -> bool:
         """An `if` with an exit in it; whether the statements after it are done, too."""
         then, other = node.part(1), node.parts[2]
         statements = [part for part in then.parts if part is not None]
@@ -963,7 +963,7 @@ class _Reader:
         self.out.append(ir.If(condition, first, second, self.place))
         return self.guarded(_exits(node), rest, scope, exits)
 
-    def leave(self, node: Node, scope: Mapping[str, Value], exits: _Exits) -> None:
+    def leave(self, node: SyntaxNode, scope: Mapping[str, Value], exits: _Exits) -> None:
         loop, call = exits.loop, exits.function
         if node.kind == "return":
             if node.parts[0] is not None and call.result is not None:
@@ -986,7 +986,7 @@ class _Reader:
             loop.uses_left = True
             self.out.append(ir.Assign(loop.left, ir.const(True, bool_)))
 
-    def statement(self, node: Node, scope: dict[str, Value], exits: _Exits) -> None:
+    def statement(self, node: SyntaxNode, scope: dict[str, Value], exits: _Exits) -> None:
         match node.kind:
             case "let" | "const":
                 kind = self.type(node.part(0)) if node.parts[0] is not None else None
@@ -1025,7 +1025,7 @@ class _Reader:
             case _:
                 raise self.refuse(node, f"{node.kind} is not read")
 
-    def assign(self, node: Node, scope: Mapping[str, Value]) -> None:
+    def assign(self, node: SyntaxNode, scope: Mapping[str, Value]) -> None:
         if node.text == "_":
             self.settled(self.value(node.part(1), scope))
             return
@@ -1036,16 +1036,16 @@ class _Reader:
         if not isinstance(place, Place):
             raise self.refuse(node, "what is set is no variable")
         if node.text != "=":
-            value = self.product(Node("binary", node.line, node.text[:-1]), self.read(place), value)
+            value = self.product(SyntaxNode("binary", node.line, node.text[:-1]), self.read(place), value)
         elif isinstance(place.type, StructType | ArrayType | VectorType):
             value = self.kept("value", self.converted(value, place.type))
         self.line = node.line
         self.write(place, self.converted(value, place.type))
 
-    def switch(self, node: Node, scope: Mapping[str, Value], exits: _Exits) -> None:
+    def switch(self, node: SyntaxNode, scope: Mapping[str, Value], exits: _Exits) -> None:
         """A `switch` as one `if` after the other; the default is what none of them takes."""
         value = self.settled(self.value(node.part(0), scope))
-        chosen: list[tuple[ir.Expr | None, Node]] = []
+        chosen: list[tuple[ir.Expr | None, SyntaxNode]] = []
         for case in node.parts[1:]:
             assert case is not None
             tests: list[ir.Expr] = []
@@ -1059,7 +1059,7 @@ class _Reader:
             condition = None if default else _any(tests)
             block = case.part(0)
             if block.parts and (last := block.parts[-1]) is not None and last.kind == "break":
-                block = Node("block", block.line, "", block.parts[:-1])
+                block = SyntaxNode("block", block.line, "", block.parts[:-1])
             if "break" in _exits(block):
                 raise self.refuse(case, "a break inside a case of a switch is not read")
             chosen.append((condition, block))
@@ -1074,7 +1074,7 @@ class _Reader:
 
     # Loops.
 
-    def loop(self, node: Node, scope: Mapping[str, Value], exits: _Exits) -> None:
+    def loop(self, node: SyntaxNode, scope: Mapping[str, Value], exits: _Exits) -> None:
         inner = dict(scope)
         loop = _Loop(ir.var("left", bool_), ir.var("skipped", bool_))
         inside = _Exits(exits.function, loop, True, True)
@@ -1115,7 +1115,7 @@ class _Reader:
             self.out.append(ir.Declare(loop.left, ir.const(False, bool_)))
         self.out.append(made)
 
-    def counted(self, node: Node, scope: dict[str, Value], loop: _Loop, exits: _Exits) -> bool:
+    def counted(self, node: SyntaxNode, scope: dict[str, Value], loop: _Loop, exits: _Exits) -> bool:
         """`for (var i = a; i < b; i += c)` where nothing else sets i, nor what b reads: a loop that counts."""
         start, test, update, body = node.parts
         if start is None or test is None or update is None or start.kind != "var" or start.parts[1] is None:
@@ -1201,7 +1201,7 @@ def _folded(operator: str, left: int | float, right: int | float) -> Scalar:
     return {"&": one & other, "|": one | other, "^": one ^ other, "<<": one << other, ">>": one >> other}[operator]
 
 
-def _names(node: Node | None) -> set[str]:
+def _names(node: SyntaxNode | None) -> set[str]:
     """All names in a piece of text."""
     if node is None:
         return set()
@@ -1209,14 +1209,14 @@ def _names(node: Node | None) -> set[str]:
     return own.union(*(_names(part) for part in node.parts))
 
 
-def _root(node: Node) -> str:
+def _root(node: SyntaxNode) -> str:
     """The variable that a place is a part of."""
     while node.kind in ("index", "member", "unary"):
         node = node.part(0)
     return node.text
 
 
-def _assigned(node: Node | None) -> set[str]:
+def _assigned(node: SyntaxNode | None) -> set[str]:
     """The variables that statements may set: those assigned, and those whose pointers are passed."""
     if node is None:
         return set()
@@ -1226,12 +1226,12 @@ def _assigned(node: Node | None) -> set[str]:
     return own.union(*(_assigned(part) for part in node.parts))
 
 
-def _reads_memory(node: Node) -> bool:
+def _reads_memory(node: SyntaxNode) -> bool:
     """Whether an expression indexes, or calls, what may be another value in each turn."""
     return node.kind in ("index", "call") or any(part is not None and _reads_memory(part) for part in node.parts)
 
 
-def _step(update: Node, name: str) -> Node | None:
+def _step(update: SyntaxNode, name: str) -> SyntaxNode | None:
     """c of `i += c` and `i = i + c`."""
     if update.kind != "assign" or update.part(0).kind != "name" or update.part(0).text != name:
         return None
@@ -1243,6 +1243,6 @@ def _step(update: Node, name: str) -> Node | None:
     return None
 
 
-def _written(module: Sequence[Node]) -> set[str]:
+def _written(module: Sequence[SyntaxNode]) -> set[str]:
     """The variables that any function sets, or passes on."""
     return set().union(*(_assigned(part) for node in module if node.kind == "function" for part in node.parts))

@@ -33,7 +33,7 @@ _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     """A piece of the text: what it is, its line, its own word, its pieces (None for one that is left out), attributes.
 
     The `kind` of an expression is number, name, call, index, member, unary or binary, of a statement its keyword, or
@@ -43,17 +43,17 @@ class Node:
     kind: str
     line: int
     text: str = ""
-    parts: "tuple[Node | None, ...]" = ()
-    attributes: "Mapping[str, tuple[Node, ...]]" = field(default_factory=dict)
+    parts: "tuple[SyntaxNode | None, ...]" = ()
+    attributes: "Mapping[str, tuple[SyntaxNode, ...]]" = field(default_factory=dict)
 
-    def part(self, number: int) -> "Node":
+    def part(self, number: int) -> "SyntaxNode":
         """A piece that is not left out."""
         found = self.parts[number]
         assert found is not None
         return found
 
 
-def parse(text: str) -> tuple[Node, ...]:
+def parse(text: str) -> tuple[SyntaxNode, ...]:
     """The declarations of a module, in order. Raises KernelError with the line where it is no WGSL."""
     return _Parser(text).module()
 
@@ -131,9 +131,9 @@ class _Parser:
         else:
             self.take(">")
 
-    def listed(self, item: Callable[[], Node], end: str) -> tuple[Node, ...]:
+    def listed(self, item: Callable[[], SyntaxNode], end: str) -> tuple[SyntaxNode, ...]:
         """Items with commas between, a last comma allowed, to the token `end`."""
-        found: list[Node] = []
+        found: list[SyntaxNode] = []
         while self.word != end:
             found.append(item())
             if not self.skip(","):
@@ -143,8 +143,8 @@ class _Parser:
 
     # Declarations.
 
-    def module(self) -> tuple[Node, ...]:
-        found: list[Node] = []
+    def module(self) -> tuple[SyntaxNode, ...]:
+        found: list[SyntaxNode] = []
         while self.tokens[self.at][0] != "end":
             if self.word in ("enable", "requires", "diagnostic"):
                 while self.take() != ";":
@@ -153,14 +153,14 @@ class _Parser:
                 found.append(self.declaration())
         return tuple(found)
 
-    def attributes(self) -> dict[str, tuple[Node, ...]]:
-        found: dict[str, tuple[Node, ...]] = {}
+    def attributes(self) -> dict[str, tuple[SyntaxNode, ...]]:
+        found: dict[str, tuple[SyntaxNode, ...]] = {}
         while self.skip("@"):
             name = self.name()
             found[name] = self.listed(self.expression, ")") if self.skip("(") else ()
         return found
 
-    def declaration(self) -> Node:
+    def declaration(self) -> SyntaxNode:
         attributes, line = self.attributes(), self.line
         word = self.word
         if word == "struct":
@@ -168,7 +168,7 @@ class _Parser:
             name = self.name()
             self.take("{")
             members = self.listed(self.member, "}")
-            return Node("struct", line, name, members)
+            return SyntaxNode("struct", line, name, members)
         if word == "fn":
             self.take()
             name = self.name()
@@ -178,53 +178,53 @@ class _Parser:
             if self.skip("->"):
                 self.attributes()
                 result = self.type()
-            return Node("function", line, name, (self.block(), result, *parameters), attributes)
+            return SyntaxNode("function", line, name, (self.block(), result, *parameters), attributes)
         if word == "alias":
             self.take()
             name = self.name()
             self.take("=")
-            made = Node("alias", line, name, (self.type(),))
+            made = SyntaxNode("alias", line, name, (self.type(),))
         elif word == "const_assert":
             self.take()
-            made = Node("const_assert", line, "", (self.expression(),))
+            made = SyntaxNode("const_assert", line, "", (self.expression(),))
         else:
             made = self.variable(attributes)
         self.take(";")
         return made
 
-    def member(self) -> Node:
+    def member(self) -> SyntaxNode:
         attributes, line = self.attributes(), self.line
         name = self.name()
         self.take(":")
-        return Node("member", line, name, (self.type(),), attributes)
+        return SyntaxNode("member", line, name, (self.type(),), attributes)
 
-    def variable(self, attributes: Mapping[str, tuple[Node, ...]]) -> Node:
+    def variable(self, attributes: Mapping[str, tuple[SyntaxNode, ...]]) -> SyntaxNode:
         """`var`, `let`, `const`, `override`: the word, (type, value), and for a `var` its space as attributes."""
         line, word = self.line, self.take()
         if word not in ("var", "let", "const", "override"):
             raise KernelError(f"line {line}: {word!r} begins no declaration")
         space: tuple[str, ...] = ()
         if word == "var" and self.skip("<"):
-            space = tuple(node.text for node in self.listed(lambda: Node("word", self.line, self.name()), ">"))
+            space = tuple(node.text for node in self.listed(lambda: SyntaxNode("word", self.line, self.name()), ">"))
         name = self.name()
         kind = self.type() if self.skip(":") else None
         value = self.expression() if self.skip("=") else None
         words = {f"space {word}": () for word in space}
-        return Node(word, line, name, (kind, value), {**attributes, **words})
+        return SyntaxNode(word, line, name, (kind, value), {**attributes, **words})
 
-    def type(self) -> Node:
+    def type(self) -> SyntaxNode:
         line, name = self.line, self.name()
         if not self.skip("<"):
-            return Node("type", line, name)
-        items: list[Node] = []
+            return SyntaxNode("type", line, name)
+        items: list[SyntaxNode] = []
         while self.word not in (">", ">>", ">=", ">>="):
             items.append(self.template_item())
             if not self.skip(","):
                 break
         self.close_template()
-        return Node("type", line, name, tuple(items))
+        return SyntaxNode("type", line, name, tuple(items))
 
-    def template_item(self) -> Node:
+    def template_item(self) -> SyntaxNode:
         """A type, or a number: comparisons in it stand in parentheses."""
         if self.tokens[self.at][0] == "name" and self.tokens[self.at + 1][1] in ("<", ",", ">", ">>", ">=", ">>="):
             return self.type()
@@ -232,17 +232,17 @@ class _Parser:
 
     # Statements.
 
-    def block(self) -> Node:
+    def block(self) -> SyntaxNode:
         line = self.line
         self.attributes()
         self.take("{")
-        found: list[Node] = []
+        found: list[SyntaxNode] = []
         while not self.skip("}"):
             if not self.skip(";"):
                 found.append(self.statement())
-        return Node("block", line, "", tuple(found))
+        return SyntaxNode("block", line, "", tuple(found))
 
-    def statement(self) -> Node:
+    def statement(self) -> SyntaxNode:
         self.attributes()
         line, word = self.line, self.word
         if word == "{":
@@ -253,7 +253,7 @@ class _Parser:
             return self.counted()
         if word == "while":
             self.take()
-            return Node("while", line, "", (self.expression(), self.block()))
+            return SyntaxNode("while", line, "", (self.expression(), self.block()))
         if word == "loop":
             self.take()
             return self.loop(line)
@@ -262,49 +262,49 @@ class _Parser:
             return self.switch(line)
         if word == "continuing":
             self.take()
-            return Node(word, line, "", (self.block(),))
+            return SyntaxNode(word, line, "", (self.block(),))
         if word in ("break", "continue", "discard", "return"):
             self.take()
             test = word == "break" and self.skip("if")
             value = self.expression() if test or (word == "return" and self.word != ";") else None
             self.take(";")
-            return Node("break_if" if test else word, line, "", (value,))
+            return SyntaxNode("break_if" if test else word, line, "", (value,))
         if word == "const_assert":
             self.take()
-            made = Node(word, line, "", (self.expression(),))
+            made = SyntaxNode(word, line, "", (self.expression(),))
         else:
             made = self.simple()
         self.take(";")
         return made
 
-    def simple(self) -> Node:
+    def simple(self) -> SyntaxNode:
         """A declaration, an assignment, an increment or a call: what may stand in the head of a `for`."""
         line = self.line
         if self.word in ("var", "let", "const"):
             return self.variable({})
         if self.skip("_"):
             self.take("=")
-            return Node("assign", line, "_", (None, self.expression()))
+            return SyntaxNode("assign", line, "_", (None, self.expression()))
         target = self.unary()
         if self.word in ("++", "--"):
-            one = Node("number", line, "1")
-            return Node("assign", line, self.take()[0] + "=", (target, one))
+            one = SyntaxNode("number", line, "1")
+            return SyntaxNode("assign", line, self.take()[0] + "=", (target, one))
         if self.word in _ASSIGNS:
-            return Node("assign", line, self.take(), (target, self.expression()))
+            return SyntaxNode("assign", line, self.take(), (target, self.expression()))
         if target.kind != "call":
             raise KernelError(f"line {line}: {self.word!r} stands where a statement must go on")
-        return Node("statement", line, "", (target,))
+        return SyntaxNode("statement", line, "", (target,))
 
-    def branch(self) -> Node:
+    def branch(self) -> SyntaxNode:
         line = self.line
         self.take("if")
         condition, then = self.expression(), self.block()
-        other: Node | None = None
+        other: SyntaxNode | None = None
         if self.skip("else"):
-            other = Node("block", self.line, "", (self.branch(),)) if self.word == "if" else self.block()
-        return Node("if", line, "", (condition, then, other))
+            other = SyntaxNode("block", self.line, "", (self.branch(),)) if self.word == "if" else self.block()
+        return SyntaxNode("if", line, "", (condition, then, other))
 
-    def counted(self) -> Node:
+    def counted(self) -> SyntaxNode:
         line = self.line
         self.take("for")
         self.take("(")
@@ -314,82 +314,82 @@ class _Parser:
         self.take(";")
         update = None if self.word == ")" else self.simple()
         self.take(")")
-        return Node("for", line, "", (start, test, update, self.block()))
+        return SyntaxNode("for", line, "", (start, test, update, self.block()))
 
-    def loop(self, line: int) -> Node:
+    def loop(self, line: int) -> SyntaxNode:
         """A `loop`: its body and, if there is one, its `continuing` block."""
         body = self.block()
         last = body.parts[-1] if body.parts else None
         if last is not None and last.kind == "continuing":
-            return Node("loop", line, "", (Node("block", body.line, "", body.parts[:-1]), last.part(0)))
-        return Node("loop", line, "", (body, None))
+            return SyntaxNode("loop", line, "", (SyntaxNode("block", body.line, "", body.parts[:-1]), last.part(0)))
+        return SyntaxNode("loop", line, "", (body, None))
 
-    def switch(self, line: int) -> Node:
+    def switch(self, line: int) -> SyntaxNode:
         value = self.expression()
         self.attributes()
         self.take("{")
-        cases: list[Node] = []
+        cases: list[SyntaxNode] = []
         while not self.skip("}"):
             at, chosen = self.line, []
             if self.skip("default"):
-                chosen.append(Node("name", at, "default"))
+                chosen.append(SyntaxNode("name", at, "default"))
             else:
                 self.take("case")
                 while self.word not in (":", "{"):
-                    chosen.append(Node("name", at, self.take()) if self.word == "default" else self.expression())
+                    chosen.append(SyntaxNode("name", at, self.take()) if self.word == "default" else self.expression())
                     self.skip(",")
             self.skip(":")
-            cases.append(Node("case", at, "", (self.block(), *chosen)))
-        return Node("switch", line, "", (value, *cases))
+            cases.append(SyntaxNode("case", at, "", (self.block(), *chosen)))
+        return SyntaxNode("switch", line, "", (value, *cases))
 
     # Expressions.
 
-    def expression(self) -> Node:
+    def expression(self) -> SyntaxNode:
         return self.binary(0)
 
-    def binary(self, level: int, template: bool = False) -> Node:
+    def binary(self, level: int, template: bool = False) -> SyntaxNode:
         if level == len(_LEVELS):
             return self.unary()
         left = self.binary(level + 1, template)
         while self.word in _LEVELS[level] and not (template and self.word.startswith(">")):
             line, operator = self.line, self.take()
-            left = Node("binary", line, operator, (left, self.binary(level + 1, template)))
+            left = SyntaxNode("binary", line, operator, (left, self.binary(level + 1, template)))
         return left
 
-    def unary(self) -> Node:
+    def unary(self) -> SyntaxNode:
         line = self.line
         if self.word == "--":  # two signs
             self.take()
-            return Node("unary", line, "-", (Node("unary", line, "-", (self.unary(),)),))
+            return SyntaxNode("unary", line, "-", (SyntaxNode("unary", line, "-", (self.unary(),)),))
         if self.word == "&&":
             raise KernelError(f"line {line}: && has no left operand")
         if self.word in ("-", "!", "~", "&", "*"):
-            return Node("unary", line, self.take(), (self.unary(),))
+            return SyntaxNode("unary", line, self.take(), (self.unary(),))
         return self.postfix()
 
-    def postfix(self) -> Node:
+    def postfix(self) -> SyntaxNode:
         value = self.primary()
         while True:
             line = self.line
             if self.skip("["):
-                value = Node("index", line, "", (value, self.expression()))
+                value = SyntaxNode("index", line, "", (value, self.expression()))
                 self.take("]")
             elif self.skip("."):
-                value = Node("member", line, self.name(), (value,))
+                value = SyntaxNode("member", line, self.name(), (value,))
             else:
                 return value
 
-    def primary(self) -> Node:
+    def primary(self) -> SyntaxNode:
         kind, word, line = self.tokens[self.at]
         if self.skip("("):
             inner = self.expression()
             self.take(")")
             return inner
         if kind == "number":
-            return Node("number", line, self.take())
+            return SyntaxNode("number", line, self.take())
         if kind != "name":
             raise KernelError(f"line {line}: {word or 'the end'!r} stands where a value must be")
-        called = self.type() if word in TEMPLATES else Node("type", line, self.take())
+        called = self.type() if word in TEMPLATES else SyntaxNode("type", line, self.take())
         if self.skip("("):
-            return Node("call", line, called.text, (called, *self.listed(self.expression, ")")))
-        return Node("name", line, word)
+            return SyntaxNode("call", line, called.text, (called, *self.listed(self.expression, ")")))
+        return SyntaxNode("name", line, word)
