@@ -10,15 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-import numpy as np
-
 from ... import gpu
 from ...layout import Layout, ceil_div, size
-from ...layout import _ as ALL
 from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules
 from .. import Expr, Fold, cached_launches
-from .domain import THREADS, coordinate_of
-from .fold import as_rows, partial
+from .domain import THREADS, power_of_two
+from .fold import as_rows
 from .operand import ExecutionSite, place_of, tensor_of
 
 VALUES = 4
@@ -33,39 +30,31 @@ NAMES = {"cumsum": "sum", "cumprod": "prod"}
 class ScanPlan:
     """`rows` rows of a workgroup by `lanes` threads each, of which each has 4 neighbours of a tile.
 
-    Neighbouring threads stand side by side in a row with `along`, else in a column.
+    Neighbouring threads stand side by side in a row with `along`, else in a column; a part of a row has `tiles` tiles.
     """
 
     rows: int
     lanes: int
     along: bool
+    tiles: int
 
     @property
-    def tile(self) -> int:
-        """Elements of a row that the threads have at a time."""
-        return self.lanes * VALUES
+    def part(self) -> int:
+        """Elements of a part."""
+        return self.tiles * self.lanes * VALUES
 
 
-@gpu.kernel(sizes={"x": "(...)", "out": "(?...)", "before": "(?...)"})
+@gpu.kernel
 def scan_kernel(
-    x: Tensor,
-    out: Tensor,
-    before: tuple[Tensor, ...],
-    tiles: int,
-    *,
-    fold: Fold,
-    plan: ScanPlan,
-    totals: bool,
+    x: Tensor, out: Tensor, before: tuple[Tensor, ...], *, fold: Fold, plan: ScanPlan, totals: bool
 ) -> None:
-    """out[i, j, b] = the fold of row i up to column j, from before[0][i, part - 1, b] on, where there is any, of parts
-    of so many `tiles`; with `totals` out[i, part, b] = the fold of each part of row i."""
+    """out[i, j] = the fold of row i up to column j, from before[0][i, part - 1] on, where there is any; with `totals`
+    out[i, part] = the fold of each part of row i."""
     # Where the thread stands: its part of the rows, its row and its lane among the threads of that row.
     rows, columns = size(x, 0), size(x, 1)
-    parts = size(out, 1) if totals else size(before[0], 1) if before else 1
-    extents = parts, ceil_div(rows, plan.rows), size(x, 2)
-    gpu.launch(grid=extents[0] * extents[1] * extents[2], threads=plan.rows * plan.lanes)
-    (part, group, batch), tid = coordinate_of(gpu.workgroup.x, extents), gpu.thread
-    x, out = x(ALL, ALL, batch), out(ALL, ALL, batch)
+    parts = ceil_div(columns, plan.part)
+    gpu.launch(grid=ceil_div(rows, plan.rows) * parts, threads=plan.rows * plan.lanes)
+    group, part, tid = gpu.workgroup.x // parts, gpu.workgroup.x % parts, gpu.thread
     row, lane = (tid // plan.lanes, tid % plan.lanes) if plan.along else (tid % plan.rows, tid // plan.rows)
     mine, identity = group * plan.rows + row, gpu.constant(fold.identity, fold.dtype)
     inside = gpu.minimum(mine, rows - 1)
@@ -74,14 +63,11 @@ def scan_kernel(
     carry[0] = identity
     # What comes before this part of the row.
     if before:
-        with gpu.when(part > 0):
-            carry[0] = before[0](ALL, ALL, batch)[inside, part - 1]
-    # Tiles of the part that are there: those of the last one end with the row.
-    there = ceil_div(columns, plan.tile)
-    begin = gpu.minimum(part * tiles, there)
-    for t in gpu.loop(gpu.minimum(begin + tiles, there), start=begin):
+        earlier = before[0][inside, gpu.maximum(part, 1) - 1]
+        carry[0] = gpu.select(part > 0, earlier, identity)
+    for t in gpu.loop(plan.tiles):
         # The scan of the thread's neighbours, then of the lanes' sums; `start` is what comes before the thread.
-        first = (t * plan.lanes + lane) * VALUES
+        first = part * plan.part + (t * plan.lanes + lane) * VALUES
         for v in range(VALUES):
             met = fold.taken(x[inside, gpu.minimum(first + v, columns - 1)])
             met = gpu.select(first + v < columns, met, identity)
@@ -118,16 +104,13 @@ def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Calla
 
 
 def plan_of(x: Tensor) -> ScanPlan:
-    """A plan for `x` (rows, columns, batch), one of three: threads along what is near in memory."""
-    if not is_row_major(x):
-        return ScanPlan(32, 8, along=False)
-    return ScanPlan(1, THREADS, along=True) if size(x, 1) > 4 * 32 else ScanPlan(8, 32, along=True)
-
-
-def tiles_of_part(x: Tensor, plan: ScanPlan) -> int:
-    """Tiles of a part of each row: all of them, or fewer where rows are few."""
-    tiles, groups = ceil_div(size(x, 1), plan.tile), ceil_div(size(x, 0), plan.rows) * size(x, 2)
-    return ceil_div(tiles, max(1, min(PARTS // groups, tiles // 4)))
+    """A plan for `x` (rows, columns): threads along what is near in memory, parts where rows are few."""
+    (rows, columns), along = (size(x, mode) for mode in (0, 1)), is_row_major(x)
+    lanes = min(THREADS if along else 8, power_of_two(ceil_div(columns, VALUES)))
+    height = min(THREADS // lanes, power_of_two(rows))
+    tiles = ceil_div(columns, lanes * VALUES)
+    parts = max(1, min(PARTS // ceil_div(rows, height), tiles // 4))
+    return ScanPlan(height, lanes, along, ceil_div(tiles, parts))
 
 
 @cached_launches
@@ -139,20 +122,19 @@ def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
     place = place_of(call, engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
-        source, target = as_rows(place, place.bring(tensor), result, along)
+        (source, target), _ = as_rows(place.bring(tensor), result, along, in_order=True)
         scan_rows(place, source, target, Fold(NAMES[call], dtype.accumulator))
     return result
 
 
 def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:
-    """out[i, j, b] = the fold of row i of x up to column j."""
+    """out[i, j] = the fold of row i of x up to column j."""
     plan = plan_of(x)
-    tiles = tiles_of_part(x, plan)
-    parts = ceil_div(size(x, 1), tiles * plan.tile)
+    parts = ceil_div(size(x, 1), plan.part)
     before: tuple[Tensor, ...] = ()
     # Few rows: the folds of the parts, scanned in turn, are what each part goes on from.
     if parts > 1:
-        each, before = partial(place, x, parts, fold.dtype), (partial(place, x, parts, fold.dtype),)
-        place.run(scan_kernel, x, each, (), np.uint32(tiles), fold=fold, plan=plan, totals=True)
+        each, before = place.new((size(x, 0), parts), fold.dtype), (place.new((size(x, 0), parts), fold.dtype),)
+        place.run(scan_kernel, x, each, (), fold=fold, plan=plan, totals=True)
         scan_rows(place, each, before[0], fold)
-    place.run(scan_kernel, x, out, before, np.uint32(tiles), fold=fold, plan=plan, totals=False)
+    place.run(scan_kernel, x, out, before, fold=fold, plan=plan, totals=False)
