@@ -35,7 +35,7 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     >>> print(complement(Layout(4, 2), 24), complement(Layout((2, 4), (1, 4)), 14))
     (2,3):(1,8) 2:2
 
-    Raises LayoutError where modes of `layout` overlap or a stride is negative, for then no layout is disjoint from it.
+    Raises LayoutError where modes of `layout` overlap or a stride is negative: then there is no such layout in general.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.4.
     """
     if has_basis(layout.stride):
