@@ -16,7 +16,7 @@ from cutepy import gpu
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.operations.pointwise import each_element
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime.formulas import JAVASCRIPT, PYTHON, Formula, Language, evaluate, text_of
+from cutepy.gpu.runtime.formulas import JAVASCRIPT, PYTHON, Formula, HostLanguage, evaluate, text_of
 from cutepy.gpu.trace.kernel import KernelFunction, SizedLaunch
 from cutepy.gpu.trace.recipe import Recipe, compiled
 from cutepy.gpu.trace.unknown_sizes import SizeSpec, specs_of, values_of
@@ -315,7 +315,7 @@ def test_a_recipe_of_one_memory_serves_one_layout_alone(device: Device) -> None:
 
 
 @pytest.mark.parametrize("language", [PYTHON, JAVASCRIPT])
-def test_formulas_read_in_each_language_as_they_are_evaluated(language: Language) -> None:
+def test_formulas_read_in_each_language_as_they_are_evaluated(language: HostLanguage) -> None:
     pick, cases = random.Random(3), []
 
     def formula(depth: int) -> Formula:

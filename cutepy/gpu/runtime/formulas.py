@@ -1,7 +1,7 @@
 """Formulas of a launch: what a host computes of the sizes, strides and offsets of a call, as plain data.
 
 Law: a formula's text in a host's language gives, for the same numbers, what `evaluate` gives. One printer serves all
-languages: a `Language` says how each operation reads.
+languages: a `HostLanguage` says how each operation reads.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def evaluate(formula: Formula, values: Mapping[str, int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class HostLanguage:
     """How operations read in a language, by their names: with what stands between two operands, or as a function of
     two; what is not here reads as in Python."""
 
@@ -59,16 +59,16 @@ class Language:
     function: Mapping[str, str] = field(default_factory=dict)
 
 
-PYTHON = Language(function={"abs": "abs", "not": "not "})
+PYTHON = HostLanguage(function={"abs": "abs", "not": "not "})
 #: `floorDivide`, `floorModulo` and `absolute` are the host's own: division in JavaScript rounds to 0. Numbers there are
 #: exact below 2^53.
-JAVASCRIPT = Language(
+JAVASCRIPT = HostLanguage(
     infix={"and": "&&", "or": "||", "==": "==="},
     function={"//": "floorDivide", "%": "floorModulo", "abs": "absolute", "not": "!"},
 )
 
 
-def text_of(formula: Formula, name: Callable[[Formula], str | None], language: Language = PYTHON) -> str:
+def text_of(formula: Formula, name: Callable[[Formula], str | None], language: HostLanguage = PYTHON) -> str:
     """A formula in a language; `name` gives what names a number of the call, or a formula that has been computed.
 
     >>> text_of(("//", ("+", "n", 3), 4), lambda part: part if part == "n" else None)
