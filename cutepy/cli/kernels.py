@@ -17,6 +17,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul.contraction import kernel_operands
@@ -133,8 +134,10 @@ def run_export(options: Namespace) -> None:
     if Path(options.output).suffix not in (".js", ".mjs"):
         raise CommandError(f"-o {options.output}: name the ES module to write, as -o dist/kernel.js")
     call = _call(options)
+    named = dict(text.partition("=")[::2] for text in options.sizes if "=" in text)
+    static: dict[str, Any] = {**call.static, "sizes": named or (options.sizes or ["annotated"])[-1]}
     with call.traced():
-        written = call.kernel.export(options.output, *call.arguments, page=options.page, **call.static)
+        written = call.kernel.export(options.output, *call.arguments, page=options.page, **static)
     for path in (written.module, written.types, written.description, written.page):
         if path is not None:
             print(path)

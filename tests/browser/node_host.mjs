@@ -15,6 +15,7 @@ for (const name of ["maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerW
   requiredLimits[name] = adapter.limits[name];
 const all = await adapter.requestDevice({ requiredFeatures, requiredLimits });
 let first = true;
+const loaded = new Map(); // functions by module and name: a pipeline takes a while
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { module, name, buffers, numbers } = JSON.parse(line);
@@ -24,7 +25,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     const given = Object.fromEntries(Object.entries(buffers).map(([key, text]) => [key, new Uint8Array(Buffer.from(text, "base64"))]));
     const device = first ? await open() : all; // the module's own device once; a device takes a while
     first = false;
-    await (await load(device, name))(given, numbers);
+    const key = module + " " + name;
+    if (!loaded.has(key)) loaded.set(key, await load(device, name));
+    await loaded.get(key)(given, numbers);
     answer = { out: Object.fromEntries(Object.entries(given).map(([key, bytes]) => [key, Buffer.from(bytes).toString("base64")])) };
   } catch (error) {
     answer = { refused: String(error.message ?? error) };

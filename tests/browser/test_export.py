@@ -76,7 +76,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(browser: Browse
     ]
     for buffers, numbers, said in wrong[:3]:
         assert browser.call(module, "scaled", buffers, numbers) == f"scaled: {said}"
-    assert browser.call(module, "other", {"x": x, "y": y}, {"a": 2.0}) == "no other here, but scaled"
+    assert browser.call(module, "other", {"x": x, "y": y}, {"a": 2.0}) == "other: this module has scaled"
 
 
 def test_a_view_begins_where_it_was_exported(browser: Browser) -> None:

@@ -4,27 +4,29 @@ A function is a sequence of launches over buffers that are given to it or that i
 compute the same with other features of a device; a host takes the first whose `needs` the device has, and whose `lanes`
 are no more than the threads of its smallest subgroup.
 
-A size, an extent of a grid, a number of bytes is an expression: an integer, the name of a size or number that the call
-gives, or a list `[operator, operand, operand]` with `+ - * floordiv ceildiv mod min max` over integers.
+What a host computes is an expression, a `Formula` of the runtime: a number, the name of a number of the call, or a list
+`[operator, operand, ...]` with `+ * // % == <= and or` over integers of any size, // and % rounded down.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import KernelError
 from ...tensor import Tensor
 from ..runtime.device_tensor import DeviceEngine
-from ..runtime.program import MATRICES, Limits, Program
+from ..runtime.program import MATRICES, Formula, Limits, Program
 from ..runtime.recording import Recording
 
-View = dict[str, str | int]
+View = dict[str, Any]
 """A tensor over a buffer: its name, element type, layout in CuTe's notation, and offset in elements."""
-FORMAT = 1
+Number = dict[str, Any]
+"""A number of the call: its name and type, the least and most that it may be, what it is where a call leaves it out."""
+FORMAT = 2
 """The version of the description; a host refuses one that it does not know."""
 
 #: WebGPU's names of the limits that a function may ask for more of.
@@ -33,6 +35,29 @@ LIMIT_NAMES = (
     "maxComputeWorkgroupSizeZ", "maxComputeWorkgroupStorageSize", "maxStorageBuffersPerShaderStage",
     "maxStorageBufferBindingSize",
 )  # fmt: skip
+
+
+RANGES = {"i32": (-(1 << 31), (1 << 31) - 1), "u32": (0, (1 << 32) - 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A program of a kernel: the formula of each parameter, by name, `when` it is launched, None for always, and what a
+    call has to be for it, each fact with its words, in which a name in braces is a number of the call."""
+
+    program: Program
+    params: Mapping[str, Formula] = field(default_factory=dict)
+    when: Formula | None = None
+    facts: tuple[tuple[Formula, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a binding is given: the type of its elements, the bytes that it needs, the tensors over it."""
+
+    type: str
+    bytes: Formula
+    views: tuple[View, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +78,47 @@ class ExportedFunction:
 
 
 def describe_programs(
-    name: str,
-    programs: Sequence[Program],
-    types: Sequence[str],
-    views: Sequence[list[View]],
-    verdict: str,
-    fixed: Mapping[str, float],
+    name: str, variants: Sequence[Sequence[Form]], memories: Sequence[Memory], numbers: Sequence[Number], verdict: str
 ) -> ExportedFunction:
-    """The description of a kernel: each program is a variant, and they bind the same buffers.
+    """The description of a kernel. Each variant computes the same with other features; its forms bind the same buffers,
+    and at each call that its facts allow, one of them is launched. `verdict` is what is proven of the kernel.
 
-    `types` are the element types of the buffers, `views` the tensors over each, `verdict` what is proven of the kernel;
-    `fixed` are parameters that no call gives, such as the offsets of views.
+    `numbers` are those of the call; a parameter that no form has a formula for is one more, by its name and type.
     Raises KernelError for matrices of a subgroup, which no browser has.
     """
+    programs = [form.program for forms in variants for form in forms]
     if any(MATRICES in program.needs for program in programs):
         raise KernelError(
             f"{name}: it multiplies matrices of a subgroup, which no browser has yet; export a kernel of "
             "fused multiply-adds (MMA atom FMA)"
         )
     buffers = []
-    for slot, binding in enumerate(programs[0].bindings):
+    for slot, (binding, memory) in enumerate(zip(programs[0].bindings, memories, strict=True)):
         written = any(program.bindings[slot].access == "read_write" for program in programs)
-        held = {"name": binding.name, "type": types[slot], "bytes": binding.min_bytes, "written": written}
-        buffers.append(held | {"tensors": views[slot]})
+        held = {"name": binding.name, "type": memory.type, "bytes": memory.bytes, "written": written}
+        buffers.append(held | {"tensors": list(memory.views)})
     # A number without a type of its own is one parameter in each type that it meets.
-    met = dict.fromkeys((param.name, param.type) for program in programs for param in program.params)
-    numbers = [{"name": given, "type": kind} for given, kind in met if given not in fixed]
-    variants = [
-        [(program, range(len(program.bindings)), [fixed.get(p.name, p.name) for p in program.params])]
-        for program in programs
+    given = {number["name"] for number in numbers}
+    params = [(p.name, p.type) for forms in variants for f in forms for p in f.program.params if p.name not in f.params]
+    more = [_ranged({"name": n, "type": kind}) for n, kind in dict.fromkeys(params) if n not in given]
+    described = [
+        _variant(
+            [
+                _Launch(
+                    f.program, range(len(buffers)), [f.params.get(p.name, p.name) for p in f.program.params], f.when
+                )
+                for f in forms
+            ],
+            dict.fromkeys(fact for f in forms for fact in f.facts),
+        )
+        for forms in variants
     ]
-    return _function(name, buffers=buffers, numbers=numbers, verdict=verdict, variants=variants)
+    return _function(name, buffers, [*numbers, *more], verdict=verdict, variants=described)
+
+
+def _ranged(number: Number) -> Number:
+    least, most = RANGES.get(number["type"], (None, None))
+    return number if most is None else number | {"least": least, "most": most}
 
 
 def describe_recording(recording: Recording, name: str, tensors: Mapping[str, Tensor]) -> ExportedFunction:
@@ -126,19 +161,36 @@ def describe_recording(recording: Recording, name: str, tensors: Mapping[str, Te
             }
             | ({"temporary": True} if temporary else {})
         )
-    launches = [(program, places, list(params)) for program, places, params in recording.programs]
-    return _function(name, buffers=buffers, numbers=[], verdict="", variants=[launches])
+    launches = [_Launch(program, places, list(params), None) for program, places, params in recording.programs]
+    return _function(name, buffers, [], verdict="", variants=[_variant(launches, ())])
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """A program, the buffer of each binding, the value of each parameter, when it is launched."""
+
+    program: Program
+    buffers: Sequence[int]
+    values: Sequence[Formula | float]
+    when: Formula | None
+
+
+_Variant = tuple[Sequence[_Launch], Sequence[tuple[Formula, str]]]
+
+
+def _variant(launches: Sequence[_Launch], facts: Iterable[tuple[Formula, str]]) -> _Variant:
+    return launches, list(facts)
 
 
 def _function(
     name: str,
-    *,
     buffers: list[dict[str, Any]],
-    numbers: list[dict[str, str]],
+    numbers: Sequence[Number],
+    *,
     verdict: str,
-    variants: Sequence[Sequence[tuple[Program, Sequence[int], Sequence[str | float]]]],
+    variants: Sequence[_Variant],
 ) -> ExportedFunction:
-    """Put a description together. A launch is a program, the buffer of each binding, the value of each parameter."""
+    """Put a description together."""
     texts: list[str] = []
 
     def text_of(program: Program) -> int:
@@ -148,27 +200,29 @@ def _function(
         return texts.index(text)
 
     described = []
-    for launches in variants:
-        programs = [program for program, _, _ in launches]
+    for launches, facts in variants:
+        programs = [launch.program for launch in launches]
         described.append(
             {
                 "needs": sorted({need for program in programs for need in program.needs}),
                 "lanes": max(program.lanes for program in programs),
                 "limits": _limits(programs),
+                "facts": [{"holds": holds, "text": text} for holds, text in facts],
                 "launches": [
                     {
-                        "text": text_of(program),
-                        "entry": program.entry,
-                        "workgroup": list(program.workgroup_size),
-                        "grid": list(program.grid),
-                        "buffers": list(places),
-                        "access": [binding.access for binding in program.bindings],
+                        "text": text_of(launch.program),
+                        "entry": launch.program.entry,
+                        "workgroup": list(launch.program.workgroup_size),
+                        "grid": list(launch.program.grid if launch.program.plan is None else launch.program.plan.grid),
+                        "buffers": list(launch.buffers),
+                        "access": [binding.access for binding in launch.program.bindings],
                         "params": [
                             {"type": param.type, "value": value}
-                            for param, value in zip(program.params, values, strict=True)
+                            for param, value in zip(launch.program.params, launch.values, strict=True)
                         ],
                     }
-                    for program, places, values in launches
+                    | ({} if launch.when is None else {"when": launch.when})
+                    for launch in launches
                 ],
             }
         )
@@ -176,12 +230,12 @@ def _function(
         "format": FORMAT,
         "name": name,
         "buffers": buffers,
-        "numbers": numbers,
+        "numbers": list(numbers),
         "verdict": verdict.splitlines(),
         "variants": described,
     }
     proof = hashlib.sha256(json.dumps([data, texts], sort_keys=True).encode()).hexdigest()
-    return ExportedFunction(data | {"proof": proof}, tuple(texts))
+    return ExportedFunction(json.loads(json.dumps(data)) | {"proof": proof}, tuple(texts))
 
 
 def _limits(programs: Sequence[Program]) -> dict[str, int]:

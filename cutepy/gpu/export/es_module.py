@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,10 +18,11 @@ from .describe import ExportedFunction
 
 #: The typed array that holds elements of a type as a device does: bools as u32, halves by their bits.
 ARRAYS = {"f32": "Float32Array", "i32": "Int32Array", "u32": "Uint32Array", "bool": "Uint32Array", "f16": "Uint16Array"}
-OPERATORS = {
-    "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "mod": "({} % {})", "min": "Math.min({}, {})",
-    "max": "Math.max({}, {})", "floordiv": "Math.floor({} / {})", "ceildiv": "Math.ceil({} / {})",
-}  # fmt: skip
+OPERATORS = {"+": "+", "*": "*", "==": "==", "<=": "<=", "and": "&&", "or": "||"}
+#: Division and remainder of BigInts rounded down, as Python's: JavaScript's own are rounded to 0.
+ROUNDED = {"//": "floorDivide", "%": "floorModulo"}
+HELPERS = "const floorModulo = (a, b) => (a % b + b) % b, floorDivide = (a, b) => (a - floorModulo(a, b)) / b;\n"
+_TYPES = "fiu"
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -68,8 +70,9 @@ def module_text(functions: Sequence[ExportedFunction]) -> str:
         lines += [f"// {line}" for line in function.data["verdict"]]
         lines.append(f"// {function.name} sha256 {function.data['proof']}")
     lines += ["const texts = [", *(f"{_template(text)}," for text in texts), "];", "const functions = ["]
-    lines += [f"{_js_function(f, numbers)}," for f, numbers in zip(functions, numbered, strict=True)]
-    return "\n".join([*lines, "];", runtime_text()])
+    printed = [f"{_js_function(f, numbers)}," for f, numbers in zip(functions, numbered, strict=True)]
+    helpers = HELPERS if any(name in text for text in printed for name in ROUNDED.values()) else ""
+    return "\n".join([*lines, *printed, "];", helpers + runtime_text()])
 
 
 def _version() -> str:
@@ -103,34 +106,60 @@ def _template(text: str) -> str:
 
 
 def _js_function(function: ExportedFunction, numbers: list[int]) -> str:
+    """A function as `runtime.js` takes it: `[name, buffers, numbers, variants]`, each a list of lists.
+
+    A buffer is `[name, bytes, written, temporary]`, a number `[name, type, least, most, default]`, a variant
+    `[needs, lanes, limits, facts, launches]`, a fact `[holds, text]`, a launch `[text, entry, grid, buffers, params,
+    when]`, a parameter `[0 for a float, 1 for i32, 2 for u32, value]`. What is left out at an end is not there.
+    """
     data = function.data
     buffers = [
-        f"{{name:{json.dumps(b['name'])},bytes:s=>{to_js(b['bytes'])}"
-        + ",written:1" * bool(b["written"])
-        + ",temporary:1" * bool(b.get("temporary"))
-        + "}"
+        [_compact(b["name"]), _arrow(b["bytes"]), "1" * b["written"], "1" * b.get("temporary", False)]
         for b in data["buffers"]
     ]
-    facts = [f"[s=>{to_js(fact['holds'])},{json.dumps(fact['text'])}]" for fact in data.get("facts", ())]
+    given = []
+    for number in data["numbers"]:
+        ends = [_compact(number[key]) if key in number else "" for key in ("least", "most")]
+        default = _arrow(number["default"]) if "default" in number else ""
+        given.append([_compact(number["name"]), _compact(number["type"]), *ends, default])
     variants = []
     for variant in data["variants"]:
-        launches = [_js_launch(launch, numbers) for launch in variant["launches"]]
-        variants.append(
-            f"{{needs:{_compact(variant['needs'])},lanes:{variant['lanes']},limits:{_compact(variant['limits'])},launches:[{','.join(launches)}]}}"
-        )
-    return (
-        f"{{name:{json.dumps(function.name)},buffers:[{','.join(buffers)}],numbers:{_compact(data['numbers'])},"
-        f"facts:[{','.join(facts)}],variants:[{','.join(variants)}]}}"
-    )
+        facts = [[_arrow(fact["holds"]), _compact(fact["text"])] for fact in variant["facts"]]
+        launches = [_js_launch(launch, function.texts, numbers) for launch in variant["launches"]]
+        held = [_compact(variant[key]) for key in ("needs", "lanes", "limits")]
+        variants.append([*held, _list(map(_list, facts)), _list(launches)])
+    return _list([_compact(function.name), *(_list(map(_list, lists)) for lists in (buffers, given, variants))])
 
 
-def _js_launch(launch: Mapping[str, Any], numbers: list[int]) -> str:
-    params = ",".join([f"[{_compact(p['type'])},s=>{to_js(p['value'])}]" for p in launch["params"]])
-    grid = ",".join([to_js(extent) for extent in launch["grid"]])
-    return (
-        f"{{text:{numbers[launch['text']]},entry:{_compact(launch['entry'])},grid:s=>[{grid}],"
-        f"buffers:{_compact(launch['buffers'])},access:{_compact(launch['access'])},params:[{params}]}}"
-    )
+def _js_launch(launch: Mapping[str, Any], texts: Sequence[str], numbers: list[int]) -> str:
+    # A layout that is deduced from a text lacks what the text does not use, and so does what is bound.
+    used = _used(texts[launch["text"]])
+    bound = [str(b) if f"0 {i}" in used else "" for i, b in enumerate(launch["buffers"])]
+    params = [_list([str(_TYPES.index(p["type"][0])), _arrow(p["value"])]) for p in launch["params"]] * ("1 0" in used)
+    grid = _list([to_js(extent) for extent in launch["grid"]])
+    when = [_arrow(launch["when"])] if "when" in launch else []
+    text = str(numbers[launch["text"]])
+    return _list([text, _compact(launch["entry"]), f"s=>{grid}", f"[{','.join(bound)}]", _list(params), *when])
+
+
+def _list(items: Iterable[str]) -> str:
+    """A list without what is empty at its end."""
+    return f"[{','.join(items).rstrip(',')}]"
+
+
+_COMMENT = re.compile(r"//[^\n]*")
+_BOUND = re.compile(r"@group\((\d)\) @binding\((\d+)\) var<[^>]*> (\w+)")
+
+
+def _used(text: str) -> set[str]:
+    """The group and number of each binding that a text of WGSL uses."""
+    code = _COMMENT.sub("", text)
+    words = Counter(re.findall(r"\w+", code))
+    return {f"{group} {binding}" for group, binding, name in _BOUND.findall(code) if words[name] > 1}
+
+
+def _arrow(expression: Any) -> str:
+    return f"s=>{to_js(expression)}"
 
 
 def _compact(value: object) -> str:
@@ -138,17 +167,31 @@ def _compact(value: object) -> str:
 
 
 def to_js(expression: Any) -> str:
-    """An expression of the description as JavaScript over `s`, the sizes and numbers of a call.
+    """An expression of the description as JavaScript over `s`, the numbers of a call; its integers are BigInts.
 
-    >>> to_js(["ceildiv", ["*", "M", 4], 64]), to_js(3), to_js(float("-inf"))
-    ('Math.ceil((s.M * 4) / 64)', '3', '-Infinity')
+    >>> to_js(["//", ["+", ["*", "M", 4], -1], 64]), to_js(3), to_js(float("-inf"))
+    ('floorDivide(s.M*4n-1n,64n)', '3', '-Infinity')
     """
+    return json.dumps(expression) if isinstance(expression, int | float) else _js(expression, 0)
+
+
+def _js(expression: Any, outer: int) -> str:
+    """The same inside of an operation that binds so strongly."""
     if isinstance(expression, str):
         return f"s.{expression}" if _NAME.fullmatch(expression) else f"s[{json.dumps(expression)}]"
-    if isinstance(expression, list):
-        operator, *operands = expression
-        return OPERATORS[operator].format(*map(to_js, operands))
-    return json.dumps(expression)
+    if isinstance(expression, int):
+        return f"{expression}n"
+    operator, *operands = expression
+    if (function := ROUNDED.get(operator)) is not None:
+        return f"{function}({','.join([_js(operand, 0) for operand in operands])})"
+    if len(operands) == 1:
+        return _js(operands[0], outer)
+    binds = _BINDS.index(operator) + 1
+    text = OPERATORS[operator].join([_js(operand, binds) for operand in operands]).replace("+-", "-")
+    return f"({text})" if outer >= binds else text
+
+
+_BINDS = ("or", "and", "==", "<=", "+", "*")
 
 
 def types_text(functions: Sequence[ExportedFunction]) -> str:
@@ -169,9 +212,9 @@ def types_text(functions: Sequence[ExportedFunction]) -> str:
                 array = ARRAYS.get(buffer["type"], "ArrayBufferView")
                 lines.append(f"      {_key(buffer['name'])}: GPUBuffer | {array};")
         lines.append("    },")
-        numbers = dict.fromkeys(number["name"] for number in function.data["numbers"])
-        given = "; ".join(f"{_key(name)}: number" for name in numbers)
-        lines.append(f"    numbers{'' if numbers else '?'}: {{ {given} }},")
+        numbers = {number["name"]: "?" * ("default" in number) for number in function.data["numbers"]}
+        given = "; ".join(f"{_key(name)}{may_lack}: number" for name, may_lack in numbers.items())
+        lines.append(f"    numbers{'' if '' in numbers.values() else '?'}: {{ {given} }},")
         lines += ["    encoder?: GPUCommandEncoder,", "  ): Promise<void>;", "}"]
     for function in functions:
         name, kind = json.dumps(function.name), _type_name(function.name)

@@ -30,7 +30,7 @@ from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
 from ..export import Export, ExportedFunction, describe_programs, export, page_text, seeded
-from ..export.describe import View
+from ..export.describe import Form, Memory, Number, View
 from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
@@ -94,6 +94,7 @@ from .call import (
 from .captures import Captures
 from .counter_sizes import refuted
 from .engine import BufferEngine
+from .exported_sizes import either, exported_sizes, whole_numbers
 from .hook_functions import target
 from .memory import allocate
 from .recipe import KEPT as RECIPES_KEPT
@@ -105,11 +106,13 @@ from .state import _TRACE, MOST_GROUPS, Trace
 from .unhashable import unhashable
 from .unknown_sizes import (
     SizeSpec,
+    aligned_class,
     by_itself,
     host_checks,
     looks_at_offsets,
     of_sizes,
     plain_layout,
+    rank_of,
     serves,
     sizes_in,
     spec_of,
@@ -120,6 +123,8 @@ from .unknown_sizes import (
 )
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
+Sizing = Literal["annotated", "unknown", "known"] | Mapping[str, str]
+"""Which tensors of an exported kernel have sizes that its calls give."""
 KEPT = 128
 
 
@@ -264,6 +269,12 @@ class SizedLaunch:
     def verify(self, limits: Limits | None = None) -> Verification:
         """What the prover of known sizes says."""
         return verify(self.kernel, limits)
+
+
+def _only_known(name: str, reason: str) -> KernelError:
+    return KernelError(
+        f"{name}: no form of it is for unknown sizes: {reason}; sizes='known' exports it for these alone"
+    )
 
 
 class KernelText(str):
@@ -544,14 +555,22 @@ class KernelFunction(NotebookRepr):
         with new_arena():
             return KernelText(write_cuda(lower(traced.kernel), guarded=traced.checked("auto")).text)
 
-    def exported(self, *args: object, **static: object) -> ExportedFunction:
+    def exported(self, *args: object, sizes: Sizing = "annotated", **static: object) -> ExportedFunction:
         """What another host needs to launch the kernel for these arguments, as data; `gpu.export` writes several.
 
-        Raises KernelError for a kernel of subgroup matrices, which no browser has.
+        Of the tensors whose annotations say sizes, such as "(M,N)", a call gives the sizes; `sizes={"x": "(M,N)"}` says
+        them here, "unknown" takes all tensors, "known" none.
+        Raises KernelError for a kernel of subgroup matrices, which no browser has, and where nothing is proven for all
+        sizes.
         """
-        return self._exported(self._bind(args, static))
+        return self._exported(self._bind(args, static), sizes)[0]
 
-    def _exported(self, call: BoundArguments) -> ExportedFunction:
+    def _exported(self, call: BoundArguments, sizes: Sizing) -> tuple[ExportedFunction, dict[str, float]]:
+        """The description, and the numbers of this call."""
+        name = self.function.__name__
+        if specs := self._exported_specs(call, sizes):
+            with self._naming():
+                return self._exported_for_sizes(call, specs)
         # A device has subgroups or not: where that makes another text, each is a variant.
         forms = [self._form(call, subgroups=subgroups).program("naga", True) for subgroups in (True, False)]
         views: list[list[View]] = [[] for _ in call.engines]
@@ -559,27 +578,92 @@ class KernelFunction(NotebookRepr):
             if a.tensor is not None:
                 view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
                 views[a.slot].append(view)
-        types, verdict = [engine.dtype.name for engine in call.engines], str(self._verified_known(call))
-        return describe_programs(
-            self.function.__name__, list(dict.fromkeys(forms)), types, views, verdict, call.offsets
-        )
+        memories = [
+            Memory(engine.dtype.name, binding.min_bytes, tuple(views[slot]))
+            for slot, (engine, binding) in enumerate(zip(call.engines, forms[0].bindings, strict=True))
+        ]
+        variants = [[Form(program, call.offsets)] for program in dict.fromkeys(forms)]
+        return describe_programs(name, variants, memories, [], str(self._verified_known(call))), call.params
 
-    def export(self, path: str | Path, *args: object, page: bool = False, **static: object) -> Export:
+    def _exported_specs(self, call: BoundArguments, sizes: Sizing) -> Mapping[str, SizeSpec]:
+        name, tensors = self.function.__name__, [a for a in call.arguments if a.tensor is not None]
+        if sizes == "annotated":
+            return self._specs
+        if sizes == "known":
+            return {}
+        if sizes == "unknown":
+            return {a.name: SizeSpec(("?",) * rank_of(a), (None,) * rank_of(a)) for a in tensors}
+        if not isinstance(sizes, Mapping) or not sizes.keys() <= {a.name for a in tensors}:
+            names = ", ".join(a.name for a in tensors) or "none"
+            raise KernelError(
+                f"{name}: sizes={sizes!r}: give texts such as '(M,N)' by the names of tensors ({names}), or "
+                "'annotated', 'unknown' or 'known'"
+            )
+        found = {}
+        for given, text in sizes.items():
+            if (spec := spec_of(text)) is None:
+                raise KernelError(f"{name}: sizes={{{given!r}: {text!r}}}: write '(M,N)', '(M,64)' or '(M,N):(?,1)'")
+            found[given] = spec
+        return found
+
+    def _exported_for_sizes(
+        self, call: BoundArguments, specs: Mapping[str, SizeSpec]
+    ) -> tuple[ExportedFunction, dict[str, float]]:
+        """The forms for unknown sizes: with vectors, where 4 divides what they need, and without."""
+        name = self.function.__name__
+        sized = of_sizes(call, specs, self.given)
+        if not isinstance(sized, str):
+            sized = self._without_offsets(sized)
+        if isinstance(sized, str):
+            raise _only_known(name, sized)
+        plain, wide = unaligned(sized), aligned_class(sized)
+        described, variants = exported_sizes(plain), []
+        numbers: list[Number] = []
+        for subgroups in (True, False):
+            traced = self._judged_form(plain, subgroups)
+            if isinstance(traced, str):
+                raise _only_known(name, traced)
+            assert traced.plan is not None
+            form = described.form(traced.program("naga", True), traced.plan, self.given)
+            numbers = whole_numbers(plain, form.program, traced.plan)
+            vectors = None if wide is None else self._judged_form(wide, subgroups)
+            forms = [form]
+            if isinstance(vectors, Traced) and vectors.plan is not None:
+                other = described.form(vectors.program("naga", True), vectors.plan, self.given)
+                if [b.element_bytes for b in other.program.bindings] != [
+                    b.element_bytes for b in form.program.bindings
+                ]:
+                    forms = either(other, form, described.aligned())
+            if forms not in variants:
+                variants.append(forms)
+        lengths = {slot: binding.min_bytes for slot, binding in enumerate(variants[0][0].program.bindings)}
+        plain_form = self._judged_form(plain, False)
+        assert not isinstance(plain_form, str)
+        verdict = str(self._verified_of(plain_form, plain, None))
+        exported = describe_programs(
+            name, variants, described.memories(lengths), [*described.numbers, *numbers], verdict
+        )
+        return exported, {**{a.name: a.value for a in call.arguments if a.tensor is None}, **described.values()}
+
+    def export(
+        self, path: str | Path, *args: object, page: bool = False, sizes: Sizing = "annotated", **static: object
+    ) -> Export:
         """Write the kernel for these arguments as an ES module: `path`, its types and its description beside it.
 
         `const k = await load(device); await k({x, y}, {alpha: 2})` then runs it in a web page, over GPUBuffers or typed
-        arrays. With `page`, an HTML file beside it runs the kernel on these arrays, random ones in place of zeros, and
-        compares with the interpreter.
+        arrays; of unknown sizes (see `exported`) `await k({x, y}, {M: 5, N: 7})`. With `page`, an HTML file beside it
+        runs the kernel on these arrays, random ones in place of zeros, and compares with the interpreter.
 
         Raises KernelError for a path that does not end in `.js` or `.mjs`, and for a kernel that no browser can run.
         """
         call = self._bind(args, static)
-        function, text = self._exported(call), ""
+        function, numbers = self._exported(call, sizes)
+        text = ""
         if page:
             given = seeded(copies_on_host(call), [buffer["written"] for buffer in function.data["buffers"]])
             wanted = [array.copy() for array in given]
             interpret(self._form(call).kernel, wanted, call.params)
-            text = page_text(function, given, wanted, call.params)
+            text = page_text(function, given, wanted, numbers)
         return export(path, function, page=text)
 
     def _chosen(self, call: BoundArguments) -> Traced:
@@ -602,10 +686,8 @@ class KernelFunction(NotebookRepr):
             return None
         with self._naming():
             sized = of_sizes(call, specs, self.given)
-            if not isinstance(sized, str) and self._asks_offsets is None:
-                self._asks_offsets = looks_at_offsets(self.captures.function)
-            if self._asks_offsets:
-                sized = f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
+            if not isinstance(sized, str):
+                sized = self._without_offsets(sized)
             found: SizedLaunch | str = sized if isinstance(sized, str) else ""
             if not isinstance(sized, str):
                 subgroups = has_subgroups(call) if device is None else "subgroups" in device.features
@@ -622,8 +704,16 @@ class KernelFunction(NotebookRepr):
                 raise KernelError(f"{self.function.__name__}: it is traced for its sizes: {found}")
             return None if isinstance(found, str) else found
 
-    def _launch_of_sizes(self, call: BoundArguments, subgroups: bool, device: "Device | None") -> "SizedLaunch | str":
-        """The launch of a call by a form of its class; or why there is none."""
+    def _without_offsets(self, sized: BoundArguments) -> BoundArguments | str:
+        """The call; or what of offsets its kernel asks for, which are not known."""
+        if self._asks_offsets is None:
+            self._asks_offsets = looks_at_offsets(self.captures.function)
+        if self._asks_offsets:
+            return f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
+        return sized
+
+    def _judged_form(self, call: BoundArguments, subgroups: bool) -> Traced | str:
+        """The form of a class of calls, with what its proof asks for; or why there is none."""
         if (why := self._unsized.get(call.key)) is not None:
             return why
         try:
@@ -637,6 +727,13 @@ class KernelFunction(NotebookRepr):
         if traced.refused:
             self._unsized[call.key] = traced.refused
             return traced.refused
+        return traced
+
+    def _launch_of_sizes(self, call: BoundArguments, subgroups: bool, device: "Device | None") -> "SizedLaunch | str":
+        """The launch of a call by a form of its class; or why there is none."""
+        traced = self._judged_form(call, subgroups)
+        if isinstance(traced, str):
+            return traced
         assert traced.plan is not None and call.values is not None
         whole = {p.name for p in traced.kernel.params if p.dtype is u32 and p.name not in traced.formulas}
         for name in sorted(whole & call.params.keys()):

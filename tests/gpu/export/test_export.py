@@ -1,16 +1,21 @@
 """The description of an exported kernel: its schema, its texts, its files; and programs that type-check against it."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu.export import description_text, export, module_text
-from cutepy.gpu.export.es_module import runtime_text, source_hash, to_js
+from cutepy.gpu.export.es_module import HELPERS, runtime_text, source_hash, to_js
+from cutepy.gpu.runtime.program import Formula, evaluate
 
 FOLDER = Path(gpu.__file__).parent / "export"
 SCHEMA = json.loads((FOLDER / "schema.json").read_text())
@@ -35,6 +40,9 @@ def row_sums(x, y):
 F = np.float32
 KERNELS = {
     "scaled": lambda: scaled.exported(2.0, np.zeros(100, F), np.zeros(100, F)),
+    "row_sums_of_sizes": lambda: row_sums.exported(
+        np.zeros((5, 64), F), np.zeros(5, F), sizes={"x": "(M,64)", "y": "(M)"}
+    ),
     "row_sums": lambda: row_sums.exported(np.zeros((5, 64), F), np.zeros(5, F)),
 }
 
@@ -45,7 +53,9 @@ def test_a_description_follows_the_schema(name: str) -> None:
     held = json.loads(description_text([function]))
     jsonschema.validate(held, SCHEMA)
     (described,) = held["functions"]
-    assert [v["launches"][0]["entry"] for v in described["variants"]] == [name] * len(described["variants"])
+    assert [v["launches"][0]["entry"] for v in described["variants"]] == [name.removesuffix("_of_sizes")] * len(
+        described["variants"]
+    )
     del described["variants"][0]["launches"][0]["grid"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(held, SCHEMA)
@@ -92,9 +102,38 @@ def test_files_stand_beside_each_other(tmp_path: Path) -> None:
 
 
 def test_expressions_become_javascript() -> None:
-    assert to_js(["ceildiv", ["*", "M", "N"], 256]) == "Math.ceil((s.M * s.N) / 256)"
-    assert to_js(["mod", ["-", "n", 1], 4]) == "((s.n - 1) % 4)"
-    assert to_js(["max", 0, "not a name"]) == 'Math.max(0, s["not a name"])'
+    assert to_js(["//", ["+", ["*", "M", "N"], 255], 256]) == "floorDivide(s.M*s.N+255n,256n)"
+    assert to_js(["%", ["+", "n", -1], 4]) == "floorModulo(s.n-1n,4n)"
+    assert to_js(["*", ["+", "n", -1], "not a name"]) == '(s.n-1n)*s["not a name"]'
+    assert to_js(["==", ["and", ["<=", 0, "n"], ["==", "n", "m"]], 0]) == "(0n<=s.n&&s.n==s.m)==0n"
+
+
+_LEAVES = st.one_of(st.integers(-(2**70), 2**70), st.sampled_from(["a", "b"]))
+_INTEGERS = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from("+*"), inner, inner, inner),
+        st.tuples(st.sampled_from(["//", "%"]), inner, st.one_of(st.integers(-9, -1), st.integers(1, 1 << 40))),
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="NOT TESTED: no node to run JavaScript")
+def test_javascript_computes_what_python_does() -> None:
+    found: list[tuple[Formula, dict[str, int]]] = []
+
+    @settings(max_examples=300, database=None, deadline=None)
+    @given(_INTEGERS, st.integers(-(2**31), 2**31), st.integers(-9, 9))
+    def collect(formula: Formula, a: int, b: int) -> None:
+        found.append((formula, {"a": a, "b": b}))
+
+    collect()
+    lines = [f"console.log(String(BigInt((s=>{to_js(formula)})({{a:{v['a']}n,b:{v['b']}n}}))))" for formula, v in found]
+    ran = subprocess.run(
+        ["node", "-"], input=HELPERS + "\n".join(lines), capture_output=True, text=True, check=True, timeout=100
+    )
+    assert [int(line) for line in ran.stdout.split()] == [evaluate(formula, values) for formula, values in found]
 
 
 def test_a_text_of_javascript_ends_nothing() -> None:

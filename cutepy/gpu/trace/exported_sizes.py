@@ -1,0 +1,225 @@
+"""A kernel for unknown sizes that leaves Python: what its calls give, and what a host has to see at each, as data.
+
+Law: a host that computes these formulas launches what the same call in Python launches, or refuses it with the words
+that Python has. A call gives each size by its name and, where they are not the least ones, strides and offsets, in
+elements, from 0 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+from ...tensor.dtypes import u32
+from ..export.describe import Form, Memory, Number, View
+from ..runtime.program import Formula, LaunchPlan, Program
+from .call import Argument, BoundArguments
+from .sizes import LARGEST, divisors_of
+from .unknown_sizes import WIDEST, rank_of, values_of
+
+WORDS = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4}
+"""The bytes of an element in a buffer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSizes:
+    """The class of a call: its numbers, what each number of a plan is in them, and the tensors of each memory."""
+
+    call: BoundArguments
+    numbers: tuple[Number, ...]
+    names: Mapping[str, Formula]
+
+    def memories(self, lengths: Mapping[int, int]) -> list[Memory]:
+        """What each binding is given; of tensors of known sizes, `lengths` are the bytes."""
+        types = [engine.dtype.name for engine in self.call.engines]
+        views: list[list[View]] = [[] for _ in types]
+        needs: list[Formula] = [lengths[slot] for slot in range(len(types))]
+        for a in self.call.arguments:
+            if a.tensor is None:
+                continue
+            view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
+            if a.sizes is not None:
+                shape, stride, offset = self._of(a)
+                text = f"({','.join(map(str, shape))}):({','.join(map(str, stride))})"
+                view |= {"layout": text, "shape": shape, "stride": stride, "offset": offset}
+                ends = [_times(_minus_one(n), step) for n, step in zip(shape, stride, strict=True)]
+                needs[a.slot] = _times(_plus(offset, *ends, 1), WORDS[types[a.slot]])
+            views[a.slot].append(view)
+        return [Memory(kind, need, tuple(own)) for kind, need, own in zip(types, needs, views, strict=True)]
+
+    def form(self, program: Program, plan: LaunchPlan, given: tuple[str, ...]) -> Form:
+        """The program of the class as it is launched, and what was stated of the sizes or its proof asks for."""
+        sizes = sorted({str(n["name"]) for n in self.numbers if "default" not in n and n["least"] == 1})
+        shown = ", ".join(f"{name} = {{{name}}}" for name in sizes)
+        facts: list[tuple[Formula, str]] = [
+            (("==", ("%", name, by), 0), f"'{by} divides {name}' was stated; {name} = {{{name}}}")
+            for name, by in divisors_of(given).items()
+            if name in sizes
+        ]
+        for formula, text, stated in plan.conditions:
+            holds: Formula = ("<=", 0, self.renamed(formula))
+            facts.append((holds, f"'{text}' was stated; {shown}" if stated else f"its proof asks for {text}; {shown}"))
+        params = {name: self.renamed(formula) for name, formula in plan.params}
+        x, y, z = (self.renamed(n) for n in plan.grid)
+        program = replace(program, plan=replace(plan, grid=(x, y, z)))
+        return Form(program, {**self.call.offsets, **params}, None, (*facts, *self._apart(program)))
+
+    def aligned(self) -> Formula:
+        """Whether 4 divides what vectors need: offsets, strides, and extents along stride 1."""
+        parts: list[Formula] = []
+        for a in self.call.arguments:
+            if a.sizes is None:
+                continue
+            shape, stride, offset = self._of(a)
+            unit = a.sizes.stride.index(1)
+            numbers = [shape[unit], offset, *(step for axis, step in enumerate(stride) if axis != unit)]
+            parts += [("==", ("%", n, WIDEST), 0) for n in numbers]
+        return "and", *dict.fromkeys(parts)
+
+    def renamed(self, formula: Formula) -> Formula:
+        """A formula of a plan in the numbers of an exported call."""
+        if isinstance(formula, str):
+            return self.names.get(formula, formula)
+        if isinstance(formula, int):
+            return formula
+        op, *parts = [formula[0], *map(self.renamed, formula[1:])]
+        # Modulo 2^32, where no number of a call is that large.
+        return parts[0] if op == "%" and parts[1] == 1 << 32 and parts[0] in self._small() else (op, *parts)
+
+    def _small(self) -> set[Formula]:
+        names = [str(number["name"]) for number in self.numbers]
+        return {*names, *[("//", name, WIDEST) for name in names]}
+
+    def values(self) -> dict[str, int]:
+        """The numbers that this call gives."""
+        found = values_of(self.call, [a.name for a in self.call.arguments if a.sizes is not None])
+        return {str(self.names[name]): n for name, n in found.items() if isinstance(self.names[name], str)}
+
+    def _of(self, a: Argument) -> tuple[list[Formula], list[Formula], Formula]:
+        axes = range(rank_of(a))
+        shape = [self.names[f"{a.name}.shape[{axis}]"] for axis in axes]
+        return shape, [self.names[f"{a.name}.stride[{axis}]"] for axis in axes], self.names[f"{a.name}.offset"]
+
+    def _apart(self, program: Program) -> list[tuple[Formula, str]]:
+        """That no two coordinates of a tensor that is written are one element: in some order of its axes, each stride
+        reaches further than those before it together."""
+        found: list[tuple[Formula, str]] = []
+        for a in self.call.arguments:
+            if a.sizes is None or program.bindings[a.slot].access != "read_write":
+                continue
+            shape, stride, _ = self._of(a)
+            if all(isinstance(step, int) for step in stride) and len(stride) < 2 and 0 not in stride:
+                continue
+            orders: list[Formula] = []
+            for order in permutations(range(len(shape))):
+                if 1 in stride and order[0] != stride.index(1):
+                    continue  # it can only be first
+                reach: Formula = 1
+                parts: list[Formula] = []
+                for axis in order:
+                    if stride[axis] != 1:
+                        parts.append(("or", ("==", shape[axis], 1), ("<=", reach, stride[axis])))
+                    reach = _plus(reach, _times(_minus_one(shape[axis]), stride[axis]))
+                orders.append(("and", *parts))
+            found.append((("or", *orders), f"two coordinates of {a.name} are one element, and it is written"))
+        return found
+
+
+def exported_sizes(call: BoundArguments) -> ExportedSizes:
+    """What calls of the class of this one give."""
+    scalars = {a.name for a in call.arguments if a.tensor is None}
+    numbers: dict[str, Number] = {}
+    names: dict[str, Formula] = {}
+    more: list[Number] = []
+    slots: dict[int, Argument] = {}
+    for a in call.arguments:
+        if a.sizes is None:
+            continue
+        first = slots.setdefault(a.slot, a)
+        for axis, n in enumerate(a.sizes.shape):
+            name: Formula = f"{a.name}.shape[{axis}]" if n in scalars else n
+            names[f"{a.name}.shape[{axis}]"] = name
+            if isinstance(name, str):
+                numbers.setdefault(name, {"name": name, "type": "u32", "least": 1, "most": LARGEST})
+        defaults = _compact(a, names)
+        for axis, step in enumerate(a.sizes.stride):
+            name = f"{first.name}.stride[{axis}]"
+            names[f"{a.name}.stride[{axis}]"] = name if step is None else step
+            if step is None and first is a:
+                more.append({"name": name, "type": "u32", "least": 0, "most": LARGEST, "default": defaults[axis]})
+        names[f"{a.name}.offset"] = name = f"{first.name}.offset"
+        if first is a:
+            more.append({"name": name, "type": "u32", "least": 0, "most": LARGEST, "default": 0})
+    return ExportedSizes(call, (*numbers.values(), *more), names)
+
+
+def whole_numbers(call: BoundArguments, program: Program, plan: LaunchPlan) -> list[Number]:
+    """The numbers of a call that its proof takes for sizes: u32, below 2^31."""
+    scalars = {a.name for a in call.arguments if a.tensor is None} - {name for name, _ in plan.params}
+    return [
+        {"name": p.name, "type": p.type, "least": 0, "most": LARGEST}
+        for p in program.params
+        if p.type == u32.name and p.name in scalars
+    ]
+
+
+def either(first: Form, second: Form, when: Formula) -> list[Form]:
+    """The first form where that holds and what its proof asks for does, else the second; the facts are those of the
+    one that is launched."""
+    found = [(holds, text) for holds, text in first.facts if text.startswith("its proof asks for ")]
+    chosen: Formula = ("and", when, *[holds for holds, _ in found])
+    facts = [fact for fact in first.facts if fact not in found]
+    others = [fact for fact in second.facts if fact not in first.facts]
+    mine = (*facts, *[(("or", chosen, holds), text) for holds, text in others])
+    both = [fact for fact in found if fact in second.facts]  # what both ask for holds where the first is chosen
+    return [replace(first, when=chosen, facts=(*mine, *both)), replace(second, when=("==", chosen, 0), facts=())]
+
+
+def _compact(a: Argument, names: Mapping[str, Formula]) -> dict[int, Formula]:
+    """The least strides of the axes whose strides are not known: outside of the known ones, the last axis innermost."""
+    assert a.sizes is not None
+    stride = a.sizes.stride
+    known = sorted((step, axis) for axis, step in enumerate(stride) if step)
+    reach: Formula = 1
+    if known:
+        step, axis = known[-1]
+        reach = _times(names[f"{a.name}.shape[{axis}]"], step)
+    found: dict[int, Formula] = {}
+    for axis in reversed(range(len(stride))):
+        if stride[axis] is None:
+            found[axis] = reach
+            reach = _times(names[f"{a.name}.shape[{axis}]"], reach)
+    return found
+
+
+def _times(left: Formula, right: Formula) -> Formula:
+    factors: list[Any] = []
+    number = 1
+    for part in (left, right):
+        for factor in part[1:] if isinstance(part, tuple) and part[0] == "*" else (part,):
+            if isinstance(factor, int):
+                number *= factor
+            else:
+                factors.append(factor)
+    if not factors or number == 0:
+        return number
+    factors += [number] if number != 1 else []
+    return factors[0] if len(factors) == 1 else ("*", *factors)
+
+
+def _plus(*parts: Formula) -> Formula:
+    flat: list[Any] = []
+    for part in parts:
+        flat += part[1:] if isinstance(part, tuple) and part[0] == "+" else (part,)
+    number = sum(part for part in flat if isinstance(part, int))
+    terms = [part for part in flat if not isinstance(part, int)]
+    if not terms:
+        return number
+    terms += [number] if number else []
+    return terms[0] if len(terms) == 1 else ("+", *terms)
+
+
+def _minus_one(n: Formula) -> Formula:
+    return _plus(n, -1)
