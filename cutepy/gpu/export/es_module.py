@@ -172,7 +172,8 @@ def to_js(expression: Any) -> str:
     >>> to_js(["//", ["+", ["*", "M", 4], -1], 64]), to_js(3), to_js(float("-inf"))
     ('floorDivide(s.M*4n-1n,64n)', '3', '-Infinity')
     """
-    return json.dumps(expression) if isinstance(expression, int | float) else _js(expression, 0)
+    plain = isinstance(expression, float) or (isinstance(expression, int) and abs(expression) <= 1 << 53)
+    return json.dumps(expression) if plain else _js(expression, 0)
 
 
 def _js(expression: Any, outer: int) -> str:
