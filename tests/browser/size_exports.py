@@ -44,8 +44,9 @@ def _example(name: str, sizes: Mapping[str, str], ranges: Mapping[str, tuple[int
         values = {**fixed, **given}
         if "M" in values:
             values["shape"] = values.pop("M"), values.pop("N")
+        wide = {"width": values.pop("most")} if "most" in values else {}
         example = importlib.import_module(name).example(**values)
-        return example.kernel, example.arguments, example.static
+        return example.kernel, example.arguments, {**example.static, **wide}
 
     return Exported(call, ranges, sizes)
 
@@ -55,7 +56,7 @@ def _own(case: size_kernels.SizeCase) -> Exported:
     return Exported(lambda **given: (case.kernel, (*case.numbers, *case.arrays(*given.values())), {}), ranges)
 
 
-_ROWS, _LONG = {"M": (2, 40)}, {"n": (2, 5000)}
+_SHAPE, _LONG = {"M": (2, 40), "N": (4, 120)}, {"n": (2, 5000)}
 #: Of the examples those that can: see `REFUSED` in test_export_sizes.py.
 CASES = {
     "saxpy": _example("saxpy", {"x": "(n)", "y": "(n)"}, _LONG),
@@ -64,11 +65,21 @@ CASES = {
     "transpose": _example("transpose", {"x": "(M,N)", "y": "(N,M)"}, {"M": (2, 90), "N": (2, 90)}),
     "transpose bool": _example("transpose", {"x": "(M,N)", "y": "(N,M)"}, {"M": (2, 90), "N": (2, 90)}, dtype="bool"),
     "histogram": _example("histogram", {"x": "(n)"}, _LONG, bins=30),
-    "layer_norm": _example(
-        "layer_norm", {"x": "(M,150)", "gain": "(M,150)", "bias": "(M,150)", "y": "(M,150)"}, _ROWS, N=150
+    "layer_norm": _example("layer_norm", dict.fromkeys(("x", "gain", "bias", "y"), "(M,N)"), _SHAPE, most=128),
+    "its gradient": _example(
+        "layer_norm", dict.fromkeys(("x", "gain", "dy", "dx"), "(M,N)"), _SHAPE, most=128, gradient=True
     ),
-    "top_k": _example("top_k", {"x": "(M,150)", "values": "(M,4)", "places": "(M,4)"}, _ROWS, N=150, k=4),
-    "attention": _example("attention", dict.fromkeys("QKVO", "(45,32,h)"), {"heads": (2, 5)}, length=45, width=32),
+    "softmax": _example("softmax", {"x": "(M,N)", "y": "(M,N)"}, _SHAPE, most=128),
+    "top_k": _example("top_k", {"x": "(M,N)", "values": "(M,4)", "places": "(M,4)"}, _SHAPE, most=128, k=4),
+    "attention": _example(
+        "attention", dict.fromkeys("QKVO", "(L,32,h)"), {"length": (2, 150), "heads": (2, 5)}, width=32, causal=False
+    ),
+    "matmul": _example(
+        "matmul",
+        {"A": "(M,K)", "B": "(N,K)", "D": "(M,N)", "C": "(M,N)"},
+        {"m": (2, 90), "n": (2, 90), "k": (2, 90)},
+    ),
+    "dropout": _example("dropout", {"x": "(n)", "y": "(n)"}, _LONG),
     **{f"own {name}": _own(case) for name, case in size_kernels.CASES.items()},
 }
 
