@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.trace.kernel import KernelFunction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import example_cases
 import size_kernels
 
 ROUNDS = 5
@@ -82,6 +84,12 @@ CASES = {
     "dropout": _example("dropout", {"x": "(n)", "y": "(n)"}, _LONG),
     **{f"own {name}": _own(case) for name, case in size_kernels.CASES.items()},
 }
+
+
+EXAMPLES = {
+    name: partial(example_cases.make, name, next(iter(example_cases.VARIANTS[name]))) for name in example_cases.NAMES
+}
+"""Each example, in its first variant."""
 
 
 def exported(name: str) -> tuple[str, str, Iterator[Call]]:

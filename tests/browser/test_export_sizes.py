@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import Browser
-from size_exports import CASES, Call, example_cases, exported
+from size_exports import CASES, EXAMPLES, Call, exported
 from swiftshader import SWIFTSHADER
 from test_export import same
 
@@ -181,11 +181,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", example_cases.NAMES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_exported_for_unknown_sizes_or_says_why_not(name: str) -> None:
     if any(case.partition(" ")[0] == name for case in CASES):
         return
-    example = example_cases.make(name, next(iter(example_cases.VARIANTS[name])))
+    example = EXAMPLES[name]()
     with pytest.raises(KernelError, match=re.escape(REFUSED[name])) as found:
         example.kernel.exported(*example.arguments, sizes="unknown", **example.static)
     assert "sizes='known' exports it for these alone" in str(found.value)

@@ -105,7 +105,11 @@ def describe_programs(
         _variant(
             [
                 _Launch(
-                    f.program, range(len(buffers)), [f.params.get(p.name, p.name) for p in f.program.params], f.when
+                    f.program,
+                    f.program.plan.grid if f.program.plan else f.program.grid,
+                    range(len(buffers)),
+                    [f.params.get(p.name, p.name) for p in f.program.params],
+                    f.when,
                 )
                 for f in forms
             ],
@@ -161,15 +165,18 @@ def describe_recording(recording: Recording, name: str, tensors: Mapping[str, Te
             }
             | ({"temporary": True} if temporary else {})
         )
-    launches = [_Launch(program, places, list(params), None) for program, places, params in recording.programs]
+    launches = [
+        _Launch(program, program.grid, places, list(params), None) for program, places, params in recording.programs
+    ]
     return _function(name, buffers, [], verdict="", variants=[_variant(launches, ())])
 
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """A program, the buffer of each binding, the value of each parameter, when it is launched."""
+    """A program, the grid, the buffer of each binding, the value of each parameter, when it is launched."""
 
     program: Program
+    grid: Sequence[Formula]
     buffers: Sequence[int]
     values: Sequence[Formula | float]
     when: Formula | None
@@ -213,7 +220,7 @@ def _function(
                         "text": text_of(launch.program),
                         "entry": launch.program.entry,
                         "workgroup": list(launch.program.workgroup_size),
-                        "grid": list(launch.program.grid if launch.program.plan is None else launch.program.plan.grid),
+                        "grid": list(launch.grid),
                         "buffers": list(launch.buffers),
                         "access": [binding.access for binding in launch.program.bindings],
                         "params": [
