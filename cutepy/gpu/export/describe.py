@@ -19,7 +19,8 @@ from typing import Any
 from ...errors import KernelError
 from ...tensor import Tensor
 from ..runtime.device_tensor import DeviceEngine
-from ..runtime.program import MATRICES, Formula, Limits, Program
+from ..runtime.formulas import Formula
+from ..runtime.program import MATRICES, Limits, Program
 from ..runtime.recording import Recording
 
 View = dict[str, Any]

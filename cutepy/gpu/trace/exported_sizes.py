@@ -14,7 +14,8 @@ from typing import Any
 
 from ...tensor.dtypes import u32
 from ..export.describe import Form, Memory, Number, View
-from ..runtime.program import Formula, LaunchPlan, Program
+from ..runtime.formulas import Formula
+from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments
 from .sizes import LARGEST, divisors_of
 from .unknown_sizes import WIDEST, rank_of, values_of
@@ -95,7 +96,7 @@ class ExportedSizes:
     def values(self) -> dict[str, int]:
         """The numbers that this call gives."""
         found = values_of(self.call, [a.name for a in self.call.arguments if a.sizes is not None])
-        return {str(self.names[name]): n for name, n in found.items() if isinstance(self.names[name], str)}
+        return {str(self.names[name]): n for name, n in found.items() if isinstance(self.names.get(name), str)}
 
     def _of(self, a: Argument) -> tuple[list[Formula], list[Formula], Formula]:
         axes = range(rank_of(a))

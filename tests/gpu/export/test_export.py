@@ -15,7 +15,7 @@ from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu.export import description_text, export, module_text
 from cutepy.gpu.export.es_module import HELPERS, runtime_text, source_hash, to_js
-from cutepy.gpu.runtime.program import Formula, evaluate
+from cutepy.gpu.runtime.formulas import Formula, evaluate
 
 FOLDER = Path(gpu.__file__).parent / "export"
 SCHEMA = json.loads((FOLDER / "schema.json").read_text())
