@@ -53,7 +53,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class BoundMemory:
     """What a binding is given: the type of its elements, the bytes that it needs, the tensors over it."""
 
     type: str
@@ -79,7 +79,11 @@ class ExportedFunction:
 
 
 def describe_programs(
-    name: str, variants: Sequence[Sequence[Form]], memories: Sequence[Memory], numbers: Sequence[Number], verdict: str
+    name: str,
+    variants: Sequence[Sequence[Form]],
+    memories: Sequence[BoundMemory],
+    numbers: Sequence[Number],
+    verdict: str,
 ) -> ExportedFunction:
     """The description of a kernel. Each variant computes the same with other features; its forms bind the same buffers,
     and at each call that its facts allow, one of them is launched. `verdict` is what is proven of the kernel.

@@ -13,7 +13,7 @@ from itertools import permutations
 from typing import Any
 
 from ...tensor.dtypes import u32
-from ..export.describe import Form, Memory, Number, View
+from ..export.describe import BoundMemory, Form, Number, View
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments
@@ -32,7 +32,7 @@ class ExportedSizes:
     numbers: tuple[Number, ...]
     names: Mapping[str, Formula]
 
-    def memories(self, lengths: Mapping[int, int]) -> list[Memory]:
+    def memories(self, lengths: Mapping[int, int]) -> list[BoundMemory]:
         """What each binding is given; of tensors of known sizes, `lengths` are the bytes."""
         types = [engine.dtype.name for engine in self.call.engines]
         views: list[list[View]] = [[] for _ in types]
@@ -48,7 +48,7 @@ class ExportedSizes:
                 ends = [_times(_minus_one(n), step) for n, step in zip(shape, stride, strict=True)]
                 needs[a.slot] = _times(_plus(offset, *ends, 1), WORDS[types[a.slot]])
             views[a.slot].append(view)
-        return [Memory(kind, need, tuple(own)) for kind, need, own in zip(types, needs, views, strict=True)]
+        return [BoundMemory(kind, need, tuple(own)) for kind, need, own in zip(types, needs, views, strict=True)]
 
     def form(self, program: Program, plan: LaunchPlan, given: tuple[str, ...]) -> Form:
         """The program of the class as it is launched, and what was stated of the sizes or its proof asks for."""

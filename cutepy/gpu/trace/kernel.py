@@ -30,7 +30,7 @@ from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
 from ..export import Export, ExportedFunction, describe_programs, export, page_text, seeded
-from ..export.describe import Form, Memory, Number, View
+from ..export.describe import BoundMemory, Form, Number, View
 from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
@@ -579,7 +579,7 @@ class KernelFunction(NotebookRepr):
                 view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
                 views[a.slot].append(view)
         memories = [
-            Memory(engine.dtype.name, binding.min_bytes, tuple(views[slot]))
+            BoundMemory(engine.dtype.name, binding.min_bytes, tuple(views[slot]))
             for slot, (engine, binding) in enumerate(zip(call.engines, forms[0].bindings, strict=True))
         ]
         variants = [[Form(program, call.offsets)] for program in dict.fromkeys(forms)]
