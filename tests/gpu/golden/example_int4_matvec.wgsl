@@ -3,6 +3,7 @@
 // scales f32 (50,33):(33,1)
 // x f16 (1056):(1)
 // y f32 (50):(1)
+// plan None
 // sums f32 (4,16):(1,4), shared by a workgroup
 
 enable f16;
