@@ -114,13 +114,14 @@ class Placement:
     ) -> Placement:
         """Dimension j is cut along the mesh's axes `axes[j]`, the first one into the longest pieces.
 
-        Pieces have equal extents but the last ones, which may be shorter or empty, as torch.chunk cuts them.
+        The first axis of a dimension cuts as torch.chunk does: pieces have equal extents but the last ones, which may
+        be shorter or empty. A further axis has to divide what a device has of the dimension, unless that is one index.
 
         >>> print(Placement.split((8,), (2, 2), [[1, 0]]).dims[0])
         ((2,2),2):((2,4),1)
 
-        Raises LayoutError where a piece that was cut short would have to be cut in other pieces than the whole ones,
-        with an element that shows it.
+        Raises LayoutError where a further axis does not divide a piece, for no layout holds pieces of both kinds: with
+        an element that shows it.
         """
         call = f"Placement.split({tuple(shape)}, {tuple(mesh)}, {[list(a) for a in axes]})"
         shape, mesh = whole_extents(call, shape), whole_extents(call, mesh)

@@ -551,7 +551,8 @@ def test_what_has_a_picture_shows_it_and_the_rest_its_text() -> None:
     ]
     for thing in pictured:
         bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
-        assert bundle["image/svg+xml"].startswith("<svg") and bundle["text/plain"] == repr(thing)
+        told = re.sub(r"0x[0-9a-f]+", "host", repr(thing))  # an address would be another in each run
+        assert bundle["image/svg+xml"].startswith("<svg") and bundle["text/plain"] == told
     assert Layout((1000, 1000))._repr_mimebundle_()["image/svg+xml"].count("<text") < 1200
     for line in (bank_conflicts(Layout(32, 32)), transactions(Layout(32))):
         assert repr(line) == str(line) and line._repr_mimebundle_() == {}  # the line says it

@@ -67,7 +67,8 @@ def test_an_at_sign_is_composition_of_maps_and_of_nothing_else():
                 outer @ inner
         else:
             assert outer @ inner == expected
-    for other in ((2, 4), 4, "2:4", None):
+    assert Layout((4, 2)) @ (2, 4) == composition(Layout((4, 2)), (2, 4))  # a tiler, mode by mode
+    for other in ("2:4", None):
         with pytest.raises(TypeError, match="unsupported operand"):
             Layout((4, 2)) @ other
 

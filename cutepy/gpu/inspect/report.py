@@ -189,7 +189,7 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
     ...     i = gpu.workgroup.x * 64 + gpu.thread
     ...     y[i] = 3 * x[2 * i]
     >>> found = report(every_second.ir(np.zeros(256, np.float32), np.zeros(128, np.float32)))
-    >>> found.flops, [(a.verb, a.transactions, a.perfect) for a in found.accesses]
+    >>> found.flops, [(str(a.verb), a.transactions, a.perfect) for a in found.accesses]
     (128, [('reads', 32, 16), ('writes', 16, 16)])
 
     A subgroup runs its threads in step, and guards that memory decides are taken to hold.

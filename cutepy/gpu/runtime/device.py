@@ -481,6 +481,7 @@ class Device:
             launches = self._profiled = []
             try:
                 yield watch, launches
+                self._flush_all("profiled")  # while each launch still is a pass of its own
             finally:
                 self._profiled = None
 

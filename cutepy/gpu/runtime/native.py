@@ -150,7 +150,8 @@ class BindGroup:
         self._internal, self._release = internal, release
 
     def __del__(self) -> None:
-        self._release(self._internal)
+        if not sys.is_finalizing():  # at the end of Python what releases it may be gone, and the process takes it
+            self._release(self._internal)
 
 
 class Binder:

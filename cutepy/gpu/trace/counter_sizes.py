@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, product
 from math import prod
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir import new_arena
 from ..runtime.program import Limits
@@ -44,7 +44,8 @@ def launches(launch: SizedLaunch, given: tuple[str, ...]) -> Iterator[tuple[Mapp
     for numbers in sorted(tried, key=lambda numbers: (max(numbers), numbers)):
         sizes = {name: n * by for (name, by), n in zip(names.items(), numbers, strict=True)}
         call, values = _packed(launch.call, sizes)
-        if plan.broken({**call.params, **values}) is None:  # type: ignore[dict-item]
+        numbers_of_call: dict[str, Any] = {**call.params, **values}
+        if plan.broken(numbers_of_call) is None:
             params, grid = plan.host(values)
             if 1 <= min(grid) and max(grid) <= Limits().workgroups:
                 yield sizes, replace(launch, call=call, params=params, grid=grid)

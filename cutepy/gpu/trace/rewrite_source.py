@@ -1,4 +1,5 @@
-"""The one pass over Python's syntax tree: the text of a kernel, and of the functions that it calls, with hooks in it.
+"""The text of a kernel, and of the functions that it calls, found, rewritten by the visitors of `hooks` and `exits`
+(`if`, `while` and early ends are theirs), and compiled.
 
 Law: the rewritten function does what the written one does, on the same lines of the same file, except that `blocks`
 sees every `with` and `for` begin and end, with the names bound in it, and every call before it is made.

@@ -1,7 +1,8 @@
-"""`explain`: the steps from operands to result, each with its numbers and each checked by evaluation.
+"""`explain`: the steps from operands to result, each with its numbers; those that claim an equality are checked.
 
-Law: an explanation says nothing that was not evaluated; a step whose claim fails cannot be built. Layouts of up to
-65,536 coordinates are checked at every one, larger ones at 65,536 spread over them.
+Law: a step whose claim was evaluated says at how many coordinates, and one whose claim fails cannot be built. Layouts
+of up to 65,536 coordinates are checked at every one, larger ones at 65,536 spread over them. Steps that only say what
+is done next (which modes are kept, what one tile is) claim nothing and have no such note.
 """
 
 from __future__ import annotations
