@@ -141,6 +141,7 @@ NEED = {
         test_copies.py::test_a_tile_whose_rows_are_no_powers_of_two_is_taken_as_memory_has_it
         test_copies.py::test_bad_input
         test_copies.py::test_registers_of_matrix_instructions
+        test_exactness.py::test_the_judges_know_layouts_from_other_functions
         test_expression.py::test_a_size_may_be_called_x
         test_expression.py::test_calls_around_every_notation_mean_what_python_makes_of_them
         test_expression.py::test_each_unknown_of_a_text_is_another
