@@ -638,7 +638,7 @@ class KernelFunction(NotebookRepr):
                 variants.append(forms)
         lengths = {slot: binding.min_bytes for slot, binding in enumerate(variants[0][0].program.bindings)}
         plain_form = self._judged_form(plain, False)
-        assert not isinstance(plain_form, str)
+        assert isinstance(plain_form, Traced)
         verdict = str(self._verified_of(plain_form, plain, None))
         exported = describe_programs(
             name, variants, described.memories(lengths), [*described.numbers, *numbers], verdict
