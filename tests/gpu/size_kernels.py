@@ -25,6 +25,16 @@ Array = np.ndarray
 
 
 @gpu.kernel
+def flat(x: "(M,N)", y: "(M,N)") -> None:
+    """One index for two axes."""
+    M, N = x.shape
+    gpu.launch(grid=ceil_div(M * N, 64), threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    if i < M * N:
+        y[i // N, i % N] = x[i // N, i % N]
+
+
+@gpu.kernel
 def scale(a: "f32", x: "(n)", y: "(n)") -> None:
     gpu.launch(grid=-(-x.shape[0] // 256), threads=256)
     i = gpu.workgroup.x * 256 + gpu.thread

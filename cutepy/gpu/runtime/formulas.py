@@ -1,14 +1,12 @@
 """Formulas of a launch: what a host computes of the sizes, strides and offsets of a call, as plain data.
 
-Law: a formula's text in a host's language gives, for the same numbers, what `evaluate` gives. One printer serves all
-languages: a `HostLanguage` says how each operation reads.
+Law: a formula's text in Python gives, for the same numbers, what `evaluate` gives. `export.es_module` prints JavaScript.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, floordiv, mod, mul
 from typing import Any
@@ -50,31 +48,11 @@ def evaluate(formula: Formula, values: Mapping[str, int]) -> int:
     return int(reduce(_APPLY[op], numbers))
 
 
-@dataclass(frozen=True, slots=True)
-class HostLanguage:
-    """How operations read in a language, by their names: with what stands between two operands, or as a function of
-    two; what is not here reads as in Python."""
-
-    infix: Mapping[str, str] = field(default_factory=dict)
-    function: Mapping[str, str] = field(default_factory=dict)
-
-
-PYTHON = HostLanguage(function={"abs": "abs", "not": "not "})
-#: `floorDivide`, `floorModulo` and `absolute` are the host's own: division in JavaScript rounds to 0. Numbers there are
-#: exact below 2^53.
-JAVASCRIPT = HostLanguage(
-    infix={"and": "&&", "or": "||", "==": "==="},
-    function={"//": "floorDivide", "%": "floorModulo", "abs": "absolute", "not": "!"},
-)
-
-
-def text_of(formula: Formula, name: Callable[[Formula], str | None], language: HostLanguage = PYTHON) -> str:
-    """A formula in a language; `name` gives what names a number of the call, or a formula that has been computed.
+def text_of(formula: Formula, name: Callable[[Formula], str | None]) -> str:
+    """A formula in Python; `name` gives what names a number of the call, or a formula that has been computed.
 
     >>> text_of(("//", ("+", "n", 3), 4), lambda part: part if part == "n" else None)
     '((n + 3) // 4)'
-    >>> text_of(("//", ("+", "n", 3), 4), lambda part: part if part == "n" else None, JAVASCRIPT)
-    'floorDivide((n + 3), 4)'
     """
     if (known := name(formula)) is not None:
         return known
@@ -83,10 +61,10 @@ def text_of(formula: Formula, name: Callable[[Formula], str | None], language: H
     if isinstance(formula, str):
         raise KeyError(formula)
     op, *parts = formula
-    texts = [text_of(part, name, language) for part in parts]
-    if (function := language.function.get(op)) is not None:
-        return f"{function}({texts[0]})" if len(texts) == 1 else reduce(lambda a, b: f"{function}({a}, {b})", texts)
-    return texts[0] if len(texts) == 1 else f"({f' {language.infix.get(op, op)} '.join(texts)})"
+    texts = [text_of(part, name) for part in parts]
+    if op in ("abs", "not"):
+        return f"{'not ' if op == 'not' else op}({texts[0]})"
+    return texts[0] if len(texts) == 1 else f"({f' {op} '.join(texts)})"
 
 
 def shared(formulas: Sequence[Formula]) -> list[Formula]:

@@ -8,7 +8,6 @@ shifts the offsets, so strides count by size. Sorted by stride, the modes before
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import gcd, prod
 from typing import Any, TypeAlias
 
@@ -16,7 +15,7 @@ from ...errors import CoordinateError, LayoutError
 from ..values.bit_map import Image, OfBits
 from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
 from ..values.coordinates import as_stride, as_value, path_of, value_of
-from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, map_leaves, product, show
+from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, map_leaves, nests_as, product, show
 from ..values.layout import Layout, flat_modes
 from .bits import columns_of, index_columns
 from .operation import Act, known_sizes, on_any, operation
@@ -140,7 +139,7 @@ def congruent(left: HasShape, right: HasShape) -> bool:
     >>> congruent(Layout((4, (2, 8))), Layout((1, (1, 1))))
     True
     """
-    return _nested(shape(left), shape(right), lambda _one, other: not isinstance(other, tuple))
+    return nests_as(shape(left), shape(right), lambda _one, other: not isinstance(other, tuple))
 
 
 def weakly_congruent(left: HasShape, right: HasShape) -> bool:
@@ -149,7 +148,7 @@ def weakly_congruent(left: HasShape, right: HasShape) -> bool:
     >>> weakly_congruent(Layout((4, 16)), Layout((4, (2, 8))))
     True
     """
-    return _nested(shape(left), shape(right), lambda _one, _other: True)
+    return nests_as(shape(left), shape(right), lambda _one, _other: True)
 
 
 def compatible(left: HasShape, right: HasShape) -> bool:
@@ -158,16 +157,7 @@ def compatible(left: HasShape, right: HasShape) -> bool:
     >>> compatible(Layout(24), Layout((4, 6))), compatible(Layout((4, 6)), Layout(24))
     (True, False)
     """
-    return _nested(shape(left), shape(right), lambda one, other: one == product(other))
-
-
-def _nested(left: IntTuple, right: IntTuple, holds: Callable[[IntTuple, IntTuple], bool]) -> bool:
-    """True if `right` nests as `left` does, and `holds` wherever `left` stops."""
-    if not isinstance(left, tuple):
-        return holds(left, right)
-    if not isinstance(right, tuple) or len(left) != len(right):
-        return False
-    return all(_nested(one, other, holds) for one, other in zip(left, right, strict=True))
+    return nests_as(shape(left), shape(right), lambda one, other: one == product(other))
 
 
 Modes = list[tuple[int, int]]

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, overload
 
 from ...errors import CoordinateError, LayoutError
 from ...lazy import sympy
-from .int_tuple import MAX_DEPTH, IntTuple, leaves, map_leaves, prefix_product, product
+from .int_tuple import MAX_DEPTH, IntTuple, leaves, map_leaves, nests_as, prefix_product, product
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,17 +217,10 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     Source: CuTe, `stride.hpp`.
     """
     _check_tree("crd2idx", crd, shape)
-    if stride is not None and not _one_each(shape, stride):
+    if stride is not None and not nests_as(shape, stride, lambda _extent, step: not isinstance(step, tuple)):
         raise CoordinateError(f"crd2idx({crd}, {shape}, {stride}): give one stride for each entry of the shape")
     offset: int = inner_product(crd, shape, prefix_product(shape) if stride is None else stride)
     return offset
-
-
-def _one_each(shape: IntTuple, stride: IntTuple) -> bool:
-    """True if the stride nests as the shape does."""
-    if type(shape) is not tuple or type(stride) is not tuple:
-        return type(shape) is not tuple and type(stride) is not tuple
-    return len(shape) == len(stride) and all(map(_one_each, shape, stride))
 
 
 def _check_tree(call: str, crd: object, tree: object) -> None:

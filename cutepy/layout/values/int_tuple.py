@@ -126,6 +126,15 @@ def map_leaves(function: Callable[..., IntTuple], *trees: IntTuple) -> IntTuple:
     return function(*trees)
 
 
+def nests_as(left: IntTuple, right: IntTuple, holds: Callable[[IntTuple, IntTuple], bool]) -> bool:
+    """True if `right` nests as `left` does, and `holds` wherever `left` stops."""
+    if not isinstance(left, tuple):
+        return holds(left, right)
+    if not isinstance(right, tuple) or len(left) != len(right):
+        return False
+    return all(nests_as(one, other, holds) for one, other in zip(left, right, strict=True))
+
+
 def fold_profile(entries: Iterator[IntTuple], profile: IntTuple) -> IntTuple:
     """Take one entry for each leaf of `profile`, nested alike.
 

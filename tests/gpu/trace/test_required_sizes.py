@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from size_kernels import CASES, SizeCase, some
+from size_kernels import CASES, SizeCase, flat, some
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, VerificationError
@@ -71,14 +71,6 @@ def plan_of(kernel: KernelFunction, *arrays: object) -> LaunchPlan:
 
 
 def test_sizes_and_products_about_2_to_the_31_and_32() -> None:
-    @gpu.kernel
-    def flat(x: "(M,N)", y: "(M,N)") -> None:
-        M, N = x.shape
-        gpu.launch(grid=ceil_div(M * N, 64), threads=64)
-        i = gpu.workgroup.x * 64 + gpu.thread
-        if i < M * N:
-            y[i // N, i % N] = x[i // N, i % N]
-
     @gpu.kernel
     def doubled(x: "(n)", y: "(m)") -> None:
         n = x.shape[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from size_kernels import CASES, WRONG, SizeCase, scale, some, whole
+from size_kernels import CASES, WRONG, SizeCase, flat, scale, some, whole
 from size_programs import judge
 
 from cutepy import gpu
@@ -446,14 +446,6 @@ def test_the_printed_kernel_is_the_one_that_is_proven() -> None:
 def test_sizes_near_2_to_the_31_are_refused_for_all_sizes() -> None:
     """65536 * 65537 is 65536 modulo 2^32 (trap C13): products are computed by the host, exactly, and looked at."""
     from cutepy.gpu.trace.sizes import LARGEST
-
-    @gpu.kernel
-    def flat(x: "(M,N)", y: "(M,N)") -> None:
-        M, N = x.shape
-        gpu.launch(grid=ceil_div(M * N, 64), threads=64)
-        i = gpu.workgroup.x * 64 + gpu.thread
-        if i < M * N:
-            y[i // N, i % N] = x[i // N, i % N]
 
     found = flat.at(some(7, 9), some(7, 9))
     plan = found.traced.plan

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from integer_judge import compared
 from size_judging import EXAMPLES, brute, by_integers, judge_text, plain_kernel, said_for, subjects
-from size_kernels import CASES, WRONG, some
+from size_kernels import CASES, WRONG, flat, some
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -88,15 +88,6 @@ def test_examples_are_proven_for_all_sizes_and_right(name: str) -> None:
 def test_random_kernels_by_all_judges(seed: int) -> None:
     found, _told = judge_text(seed)
     assert found["FAULTS"] == 0
-
-
-@gpu.kernel
-def flat(x: "(M,N)", y: "(M,N)") -> None:
-    M, N = x.shape
-    gpu.launch(grid=ceil_div(M * N, 64), threads=64)
-    i = gpu.workgroup.x * 64 + gpu.thread
-    if i < M * N:
-        y[i // N, i % N] = x[i // N, i % N]
 
 
 @pytest.mark.parametrize("width", [8, 7])
