@@ -1,6 +1,7 @@
 """Formulas of a launch: what a host computes of the sizes, strides and offsets of a call, as plain data.
 
-Law: a formula's text in Python gives, for the same numbers, what `evaluate` gives. `export.es_module` prints JavaScript.
+Law: a formula's text in Python gives, for the same numbers, what `evaluate` gives. `export.es_module` prints those
+of exported kernels in JavaScript.
 """
 
 from __future__ import annotations
