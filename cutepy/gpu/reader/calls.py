@@ -1,0 +1,237 @@
+"""Calls of what WGSL itself has: constructors, functions of numbers and vectors, atomics, barriers, subgroups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import reduce
+
+from ...tensor.dtypes import DType, bool_, f32, i32, u32
+from .. import ir
+from .memory import ArrayType, AtomicType, Items, Place, StructType, Value, VectorType
+from .syntax import SyntaxNode
+from .values import ValueReader
+
+#: Functions of numbers, by the IR's name.
+_FUNCTIONS = {
+    name: name
+    for name in (
+        "abs acos acosh asin asinh atan atan2 atanh ceil clamp cos cosh degrees exp exp2 floor fma fract log log2 max"
+        " min pow radians round sign sin sinh sqrt tan tanh trunc"
+    ).split()
+} | {
+    "inverseSqrt": "rsqrt",
+    "countOneBits": "count_ones",
+    "countLeadingZeros": "leading_zeros",
+    "countTrailingZeros": "trailing_zeros",
+    "reverseBits": "reverse_bits",
+}
+#: Functions of whole words: the lanes of the result, and whether the operands are the lanes of one vector.
+_WORDS = {
+    "pack2x16float": "pack2x16float",
+    "pack4x8snorm": "pack4x8snorm",
+    "pack4x8unorm": "pack4x8unorm",
+    "unpack2x16float": "unpack2x16float",
+    "unpack4x8snorm": "unpack4x8snorm",
+    "unpack4x8unorm": "unpack4x8unorm",
+    "unpack4xI8": "unpack4xI8",
+    "unpack4xU8": "unpack4xU8",
+    "pack4xI8": "pack4xI8",
+    "pack4xU8": "pack4xU8",
+    "dot4I8Packed": "dot4I8Packed",
+    "dot4U8Packed": "dot4U8Packed",
+}
+_ATOMICS = {
+    "atomicAdd": "Add", "atomicSub": "Sub", "atomicMin": "Min", "atomicMax": "Max", "atomicAnd": "And",
+    "atomicOr": "Or", "atomicXor": "Xor", "atomicExchange": "Exchange", "atomicStore": "Store", "atomicLoad": "Load",
+}  # fmt: skip
+_BARRIERS = {"workgroupBarrier": False, "storageBarrier": True}
+_SUBGROUP = {
+    "subgroupAdd": "subgroup_add", "subgroupMul": "subgroup_mul", "subgroupMin": "subgroup_min",
+    "subgroupMax": "subgroup_max", "subgroupAnd": "subgroup_and", "subgroupOr": "subgroup_or",
+    "subgroupAny": "subgroup_any", "subgroupAll": "subgroup_all", "subgroupInclusiveAdd": "subgroup_inclusive_add",
+    "subgroupExclusiveAdd": "subgroup_exclusive_add", "subgroupShuffle": "subgroup_shuffle",
+    "subgroupShuffleXor": "subgroup_shuffle_xor", "subgroupShuffleUp": "subgroup_shuffle_up",
+    "subgroupShuffleDown": "subgroup_shuffle_down", "subgroupBroadcast": "subgroup_broadcast",
+    "subgroupBroadcastFirst": "subgroup_broadcast_first",
+}  # fmt: skip
+
+
+class CallReader(ValueReader):
+    """Calls of what WGSL has: constructors, functions of numbers, atomics, barriers, subgroups."""
+
+    def inlined(self, node: SyntaxNode, found: SyntaxNode, scope: Mapping[str, Value]) -> Value:
+        """The value of a function of the shader."""
+        raise NotImplementedError
+
+    # Calls.
+
+    def call(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
+        name, line = node.text, node.line
+        found = self.nodes.get(name)
+        if found is not None and found.kind == "function":
+            return self.inlined(node, found, scope)
+        arguments = [part for part in node.parts[1:] if part is not None]
+        if name in _BARRIERS or name == "workgroupUniformLoad":
+            self.out.append(ir.Barrier(_BARRIERS.get(name, False), self.place))
+            if name in _BARRIERS:
+                return 0
+            value = self.settled(self.value(arguments[0], scope))
+            self.out.append(ir.Barrier(False, self.place))
+            return value
+        if name == "arrayLength":
+            place = self.value(arguments[0], scope)
+            assert isinstance(place, Place)
+            path = next(path for path in place.variable.leaves if path.startswith(place.path))
+            return ir.const(place.variable.leaves[path].extents[0])
+        if name in _ATOMICS or name == "atomicCompareExchangeWeak":
+            return self.atomic(node, [self.value(argument, scope) for argument in arguments])
+        values: list[Value] = []
+        for number, argument in enumerate(arguments):
+            value = self.read(self.value(argument, scope))
+            later = isinstance(value, ir.Expr | Items) and any(map(self.calls, arguments[number + 1 :]))
+            values.append(self.kept("argument", value) if later else value)
+        self.line = line
+        if self.is_type(node.part(0)):
+            return self.constructed(node, values)
+        if name == "bitcast":
+            kind = self.type(node.part(0).part(0))
+            dtype = kind.item if isinstance(kind, VectorType) else kind
+            assert isinstance(dtype, DType)
+            return self.each(lambda x: ir.cast(self.scalar(x), dtype, bits=True), *values)
+        return self.builtin(node, values)
+
+    def builtin(self, node: SyntaxNode, values: list[Value]) -> Value:
+        name = node.text
+        if name == "select":
+            other, then, condition = values
+            return self.each(self.selected, condition, then, other)
+        if name in _FUNCTIONS:
+            return self.each(lambda *items: self.function(_FUNCTIONS[name], *items), *values)
+        if name in _SUBGROUP:
+            return self.each(lambda *items: self.let(name, self.subgroup(_SUBGROUP[name], *items)), *values)
+        if name in _WORDS:
+            operands = values[0] if isinstance(values[0], Items) else values
+            made = ir.call(_WORDS[name], *[self.scalar(x) for x in operands])
+            return made if made.lanes == 1 else Items(ir.component(made, lane) for lane in range(made.lanes))
+        if name in ("any", "all"):
+            lanes = values[0] if isinstance(values[0], Items) else Items([values[0]])
+            return reduce(lambda a, b: self.binary("|" if name == "any" else "&", a, b), lanes)
+        if name == "dot":
+            return self.dot(*values)
+        if name in ("length", "distance", "normalize"):
+            between = self.product(SyntaxNode("binary", node.line, "-"), *values) if name == "distance" else values[0]
+            lanes = between if isinstance(between, Items) else Items([between])
+            size = self.function("sqrt", self.dot(lanes, lanes))
+            return self.each(lambda x: self.binary("/", x, size), between) if name == "normalize" else size
+        if name == "mix":
+            return self.each(
+                lambda a, b, t: self.binary("+", self.binary("*", a, self.binary("-", 1.0, t)), self.binary("*", b, t)),
+                *values,
+            )
+        if name == "saturate":
+            return self.each(lambda x: self.function("clamp", x, 0.0, 1.0), values[0])
+        if name == "step":
+            return self.each(lambda edge, x: self.selected(self.binary("<=", edge, x), 1.0, 0.0), *values)
+        if name == "cross":
+            (a, b, c), (x, y, z) = (tuple(value) if isinstance(value, Items) else () for value in values)
+            pairs = ((b, z, c, y), (c, x, a, z), (a, y, b, x))
+            return Items(self.binary("-", self.binary("*", p, q), self.binary("*", r, s)) for p, q, r, s in pairs)
+        if name in (
+            "extractBits",
+            "insertBits",
+            "firstLeadingBit",
+            "firstTrailingBit",
+            "ldexp",
+            "quantizeToF16",
+            "modf",
+        ):
+            raise self.refuse(node, f"{name} is not read")
+        raise self.refuse(node, f"the function {name} is not read")
+
+    def selected(self, condition: Value, then: Value, other: Value) -> Value:
+        like = next((v.dtype for v in (then, other) if isinstance(v, ir.Expr)), None)
+        if like is None and isinstance(then, float) != isinstance(other, float):
+            like = f32
+        one = self.scalar(then, like)
+        return ir.select(self.scalar(condition, bool_), one, self.scalar(other, one.dtype))
+
+    def function(self, name: str, *values: Value) -> ir.Expr:
+        like = next((v.dtype for v in values if isinstance(v, ir.Expr)), None)
+        if like is None:
+            like = i32 if all(isinstance(v, int) for v in values) and name in ("abs", "min", "max", "clamp") else f32
+        operands = [self.scalar(value, like) for value in values]
+        if name == "abs" and like is u32:
+            return operands[0]
+        return ir.call(name, *operands)
+
+    def subgroup(self, name: str, *values: Value) -> ir.Expr:
+        return ir.call(name, self.scalar(values[0]), *[self.scalar(x, u32) for x in values[1:]])
+
+    def atomic(self, node: SyntaxNode, values: list[Value]) -> Value:
+        place = values[0]
+        if not isinstance(place, Place) or not isinstance(place.type, AtomicType):
+            raise self.refuse(node, f"{node.text} of no atomic number")
+        buffer, dtype = place.variable.held[place.path], place.type.item
+        assert isinstance(buffer, ir.Buffer)
+        operands = [self.scalar(value, dtype) for value in values[1:]]
+        coordinates, shape = place.claims
+        result = None if node.text == "atomicStore" else ir.var("old", dtype)
+        exchange = node.text == "atomicCompareExchangeWeak"
+        operation = "CompareExchange" if exchange else _ATOMICS[node.text]
+        value = operands[-1] if operands else ir.const(0, dtype)
+        compare = operands[0] if exchange else None
+        self.out.append(
+            ir.Atomic(operation, buffer, place.index, value, compare, result, self.place, coordinates, shape)
+        )
+        if exchange:
+            assert result is not None and compare is not None
+            return {"old_value": result, "exchanged": ir.binary("==", result, compare)}
+        return 0 if result is None else result
+
+    def constructed(self, node: SyntaxNode, values: list[Value]) -> Value:
+        """A value of a type: converted, put together, or 0."""
+        callee = node.part(0)
+        if callee.text == "array" and not callee.parts:
+            settled = [self.settled(value) for value in values]
+            return Items(settled)
+        if re.fullmatch(r"vec[234]", callee.text) and not callee.parts:
+            lanes = [item for value in values for item in (value if isinstance(value, Items) else [value])]
+            count = int(callee.text[3])
+            like = next((x.dtype for x in lanes if isinstance(x, ir.Expr)), None)
+            items = [self.scalar(x, like) if like else x for x in lanes]
+            return Items(items * count if len(items) == 1 else items)
+        kind = self.type(callee)
+        if not values:
+            return self.zero(kind)
+        match kind:
+            case DType():
+                return self.cast(values[0], kind)
+            case StructType(members=members):
+                return {
+                    name: self.converted(value, member)
+                    for (name, member), value in zip(members.items(), values, strict=True)
+                }
+            case ArrayType(item=item):
+                return Items(self.converted(value, item) for value in values)
+            case VectorType(item=DType() as item):
+                lanes = [x for value in values for x in (value if isinstance(value, Items) else [value])]
+                made = [self.cast(x, item) for x in lanes]
+                return Items(made * kind.lanes if len(made) == 1 else made)
+            case VectorType(item=VectorType() as column):
+                if isinstance(values[0], Items):
+                    return Items(self.converted(value, column) for value in values)
+                numbers = [
+                    self.scalar(value, column.item if isinstance(column.item, DType) else f32) for value in values
+                ]
+                step = column.lanes
+                return Items(Items(numbers[i : i + step]) for i in range(0, len(numbers), step))
+        raise self.refuse(node, f"a {callee.text} is not made so")
+
+    def cast(self, value: Value, dtype: DType) -> ir.Expr:
+        if isinstance(value, int | float):
+            return self.scalar(value, dtype)
+        number = self.scalar(value)
+        if dtype is bool_ and number.dtype is not bool_:
+            return ir.binary("!=", number, ir.const(0, number.dtype))
+        return ir.cast(number, dtype)

@@ -1,0 +1,210 @@
+"""What a module declares: the types of a shader, its constants and overrides, its variables in every address space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from .. import ir
+from .memory import (
+    ArrayType,
+    AtomicType,
+    Place,
+    PointerType,
+    Scalar,
+    StructType,
+    Type,
+    Value,
+    Variable,
+    VectorType,
+    leaves_of,
+    length_of,
+)
+from .questions import written_by
+from .syntax import SyntaxNode
+
+_SCALARS = {"f32": f32, "f16": f16, "i32": i32, "u32": u32, "bool": bool_}
+LETTERS = {"f": f32, "h": f16, "i": i32, "u": u32}
+_SHORT = re.compile(r"(vec[234]|mat[234]x[234])([fhiu])")
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """What the host gives: the length of each array that a shader leaves open, numbers of uniforms and overrides by
+    their name (`n` or `params.n`), the grid, the entry point where there are several."""
+
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, Scalar] = field(default_factory=dict)
+    grid: tuple[int, int, int] = (1, 1, 1)
+    entry: str = ""
+
+
+class ModuleReader:
+    """Names and their meanings, and the statements made so far."""
+
+    def __init__(self, module: Sequence[SyntaxNode], given: Bindings) -> None:
+        self.given = given
+        self.nodes = {node.text: node for node in module}
+        self.types: dict[str, Type] = {}
+        self.globals: dict[str, Value] = {}
+        self.buffers: list[tuple[tuple[int, int], ir.Buffer]] = []
+        self.local: list[ir.Buffer] = []
+        self.params: list[ir.Param] = []
+        self.out: list[ir.Stmt] = []
+        self.line = 0
+        self.depth = 0
+        self.written = written_by(module)
+
+    def value(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
+        """The value of an expression, or the place that it names."""
+        raise NotImplementedError
+
+    def scalar(self, value: Value, dtype: DType | None = None) -> ir.Expr:
+        """A number of the IR."""
+        raise NotImplementedError
+
+    def converted(self, value: Value, kind: Type | None) -> Value:
+        """A value where this type is asked for."""
+        raise NotImplementedError
+
+    def refuse(self, node: SyntaxNode | None, why: str) -> KernelError:
+        return KernelError(f"line {node.line if node else self.line}: {why}")
+
+    @property
+    def place(self) -> str:
+        return f"line {self.line}"
+
+    @contextmanager
+    def nested(self) -> Iterator[list[ir.Stmt]]:
+        """Statements of a block of their own."""
+        outside, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = outside
+
+    # Types.
+
+    def type(self, node: SyntaxNode) -> Type:
+        name = node.text
+        if name in _SCALARS:
+            return _SCALARS[name]
+        if short := _SHORT.fullmatch(name):
+            return _shaped(short[1], LETTERS[short[2]])
+        if name.startswith(("vec", "mat")) and node.parts:
+            item = self.type(node.part(0))
+            assert isinstance(item, DType)
+            return _shaped(name, item)
+        if name == "array" and node.parts:
+            return ArrayType(self.type(node.part(0)), self.whole(node.part(1)) if len(node.parts) > 1 else None)
+        if name == "atomic":
+            inner = self.type(node.part(0))
+            assert isinstance(inner, DType)
+            return AtomicType(inner)
+        if name == "ptr":
+            return PointerType()
+        found = self.nodes.get(name)
+        if found is not None and found.kind == "alias":
+            return self.type(found.part(0))
+        if found is None or found.kind != "struct":
+            raise self.refuse(node, f"the type {name} is not read")
+        if name not in self.types:
+            members = [part for part in found.parts if part is not None]
+            self.types[name] = StructType(name, {member.text: self.type(member.part(0)) for member in members})
+        return self.types[name]
+
+    def is_type(self, node: SyntaxNode) -> bool:
+        found = self.nodes.get(node.text)
+        known = node.text in _SCALARS or node.text.startswith(("vec", "mat")) or node.text == "array"
+        return known or (found is not None and found.kind in ("struct", "alias"))
+
+    def whole(self, node: SyntaxNode) -> int:
+        """The value of a constant expression."""
+        value = self.value(node, {})
+        number = value.value if isinstance(value, ir.Const) else value
+        if not isinstance(number, int):
+            raise self.refuse(node, "a size must be a constant")
+        return number
+
+    # Variables of the module.
+
+    def named(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
+        name = node.text
+        if name in ("true", "false"):
+            return ir.const(name == "true", bool_)
+        if name in scope:
+            return scope[name]
+        if name not in self.globals:
+            found = self.nodes.get(name)
+            if found is None or found.kind not in ("var", "const", "override"):
+                raise self.refuse(node, f"{name} has no meaning here")
+            self.globals[name] = self.constant(found) if found.kind != "var" else self.global_variable(found)
+        return self.globals[name]
+
+    def constant(self, node: SyntaxNode) -> Value:
+        kind = self.type(node.part(0)) if node.parts[0] else None
+        given = self.given.numbers.get(node.text)
+        if given is not None:
+            return self.converted(given, kind) if kind else given
+        if node.parts[1] is None:
+            raise self.refuse(node, f"the override {node.text} has no value; bind it, --bind {node.text}=1")
+        value = self.value(node.part(1), {})
+        return self.converted(value, kind) if kind else value
+
+    def global_variable(self, node: SyntaxNode) -> Place:
+        spaces = [key.removeprefix("space ") for key in node.attributes if key.startswith("space ")]
+        space = spaces[0] if spaces else "handle"
+        if node.parts[0] is None:
+            raise self.refuse(node, f"{node.text} has no type")
+        kind = self.type(node.part(0))
+        if space not in ("storage", "uniform", "workgroup", "private"):
+            raise self.refuse(node, f"{node.text} lies in {space}: textures and samplers are not read")
+        leaves = leaves_of(kind, self.given.lengths.get(node.text), f"line {node.line}: {node.text}")
+        held: dict[str, ir.Expr | ir.Buffer] = {}
+        for path, leaf in leaves.items():
+            name = node.text + path.replace(".", "_")
+            if space == "uniform" and not leaf.arrays:
+                continue  # numbers of the launch
+            where = ir.AddressSpace.STORAGE if space == "uniform" else ir.AddressSpace(space)
+            writable = "read_write" in spaces and node.text in self.written
+            buffer = ir.Buffer(name, leaf.dtype, length_of(leaf), where, writable, 1, leaf.atomic)
+            held[path] = buffer
+            if where is ir.AddressSpace.STORAGE:
+                number = [
+                    self.whole(node.attributes[key][0]) if key in node.attributes else 0 for key in ("group", "binding")
+                ]
+                self.buffers.append(((number[0], number[1]), buffer))
+            else:
+                self.local.append(buffer)
+        return Place(Variable(node.text, leaves, held), kind)
+
+    def launch_number(self, place: Place) -> ir.Expr:
+        """A number of a uniform: what is bound, or any."""
+        coordinates = [c.value if isinstance(c, ir.Const) else None for c in place.at]
+        if None in coordinates:
+            raise self.refuse(None, f"{place.variable.name} is a vector of the launch: an index must be a constant")
+        lane = "".join("xyzw"[int(c or 0)] for c in coordinates)
+        full = place.variable.name + place.path + (f".{lane}" if lane else "")
+        key = f"{place.path}{lane}"
+        if key not in place.variable.held:
+            short = full.partition(".")[2] or full
+            given = self.given.numbers.get(full, self.given.numbers.get(short))
+            if given is not None:
+                place.variable.held[key] = self.scalar(given, place.leaf.dtype)
+            else:
+                made = ir.param(full.replace(".", "_"), place.leaf.dtype)
+                self.params.append(made)
+                place.variable.held[key] = made
+        found = place.variable.held[key]
+        assert isinstance(found, ir.Expr)
+        return found
+
+
+def _shaped(name: str, item: DType) -> Type:
+    if name.startswith("vec"):
+        return VectorType(int(name[3]), item)
+    return VectorType(int(name[3]), VectorType(int(name[5]), item))
