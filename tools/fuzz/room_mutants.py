@@ -126,6 +126,16 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "32 -> (33)",
     ): "a kernel that asks nothing of subgroups is the same at every size of them",
     (
+        "cutepy/gpu/verify/alignment.py",
+        'case Binary(op="%", left=left, right=Const(value=by)) if by > 0:',
+        "by > 0 -> (by >= 0)",
+    ): "a remainder by the constant 0 is folded where it is made",
+    (
+        "cutepy/gpu/verify/barriers.py",
+        "_OTHER = 1 << 20",
+        "20 -> (19)",
+    ): "a distance between the orders of ids, which is greater than a kernel has loops",
+    (
         "cutepy/gpu/verify/conflicts.py",
         "room = len(done) + len(todo) < _DIGITS",
         "len(done) + len(todo) < _DIGITS -> (len(done) + len(todo) <= _DIGITS)",

@@ -434,7 +434,8 @@ class _Walk:
                 own = replace(stmt, var=ir.var(name, recurrence.begin.dtype), stop=limit.bound)
                 if exact and limit.op == "<" and recurrence.step > 0 and not limit.offset:
                     own = replace(own, step=ir.const(recurrence.step, recurrence.begin.dtype))
-                    return self.loop(own, recurrence.start, limit.bound, own.step)
+                    counted = self.loop(own, recurrence.start, limit.bound, own.step)
+                    return counted if counted.inside is not None else replace(counted, inside=ir.const(True, bool_))
                 count = limit.most + (leave is not first)
                 index = ir.Var(name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
                 told = exact and recurrence.step != 0

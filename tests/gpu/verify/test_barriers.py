@@ -1,5 +1,8 @@
 """What happens between barriers, and which threads come to one: rules of `gpu/verify/barriers.py`."""
 
+from dataclasses import replace
+from itertools import product
+
 import pytest
 from test_verify import TID, kernel_of, verdict_of
 
@@ -24,7 +27,7 @@ from cutepy.gpu.verify.barriers import barrier_intervals, decide_whole
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.model import Gathering
 from cutepy.gpu.verify.verdict import Verdict
-from cutepy.tensor.dtypes import u32
+from cutepy.tensor.dtypes import bool_, u32
 
 S = Buffer("s", u32, 256, space="workgroup")
 K = var("k", hi=3)
@@ -109,3 +112,40 @@ def test_iterations_race_with_what_is_beside_the_loop(apart: int, wanted: str) -
         assert verdict_of(kernel_of(beside, loop, beside, grid=1, local=(s,)), "no races", "s").status == "proven"
         body = (beside, head) if before else (tail, beside)
         assert verdict_of(kernel_of(*body, grid=1, local=(s,)), "no races", "s").status == wanted
+
+
+@pytest.mark.parametrize("passes", ["k < 2", "k >= 2", "k == 1", "n < 3", "never", "always"])
+@pytest.mark.parametrize("apart", [0, 1])
+def test_barriers_in_some_iterations(passes: str, apart: int) -> None:
+    """Accesses before, in and after a loop of which some iterations have a barrier, against the run of four threads:
+    no race that there is is denied, and none that there is not is claimed."""
+    n = param("n", u32)
+    conditions: dict[str, tuple[Expr, list[list[bool]]]] = {
+        "k < 2": (K < 2, [[True, True, False, False]]),
+        "k >= 2": (K >= 2, [[False, False, True, True]]),
+        "k == 1": (binary("==", K, const(1)), [[False, True, False, False]]),
+        "n < 3": (n < 3, [[True] * 4, [False] * 4]),
+        "never": (const(False, bool_), [[False] * 4]),
+        "always": (const(True, bool_), [[True] * 4]),
+    }
+    condition, runs = conditions[passes]
+    for where in product((False, True), repeat=4):
+        # Each place may write: the numbers of two of them are those of a neighbour's where `apart` is 1.
+        places = [write(TID + (number % 2) * apart) if on else None for number, on in enumerate(where)]
+        before, head, tail, after = ([place] if place is not None else [] for place in places)
+        loop = For(K, const(0), const(4), const(1), (*head, If(condition, (Barrier(),)), *tail))
+        kernel = kernel_of(*before, loop, *after, grid=1, threads=4, local=(S,))
+        found = verdict_of(replace(kernel, params=(n,)), "no races", "s") if any(where) else None
+        if found is None:
+            continue
+        raced = False
+        for run in runs:
+            intervals: list[set[int]] = [{0} if where[0] else set()]
+            for barrier in run:
+                intervals[-1] |= {1} if where[1] else set()
+                intervals += [set()] if barrier else []
+                intervals[-1] |= {2} if where[2] else set()
+            intervals[-1] |= {3} if where[3] else set()
+            raced |= any(apart and {number % 2 for number in interval} == {0, 1} for interval in intervals)
+        assert found.status != ("proven" if raced else "refuted"), (passes, apart, where, str(found))
+        assert found.status != "undecided" or passes.startswith("k"), (passes, apart, where, str(found))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutepy import gpu
-from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Store, binary, builtin, call, const, load, new_arena, var
+from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Store, binary, builtin, call, const, load, new_arena, param, var
 from cutepy.gpu.ir.ranges import Points
 from cutepy.gpu.verify import verify
 from cutepy.gpu.verify.bounds import facts_of, reach
@@ -173,3 +173,29 @@ def test_an_atom_is_taken_apart_as_its_guards_do(bases: tuple[int, ...]) -> None
             guard = guard & (e // base < 9)
         kernel = Kernel("k", (DATA, y), (If(guard, (Store(y, d, const(1)),)),), (1, 1, 1), (64, 1, 1))
         assert (alone(kernel, "in bounds", "y") == "proven") is status
+
+
+def test_a_sum_of_unknowns_that_may_wrap_is_what_its_guard_says() -> None:
+    """d + e may be a sum or less by 2^32: a number of its own, which the guard bounds as it stands."""
+    d, e, f = (load(DATA, TID + n) for n in range(3))
+    for guard, at, least in ((d + e < 10, d + e, 10), (binary("==", d + e, f) & (f < 99), d + e - f, 1),
+                             ((d + e >= 10) & (d + e < 15), d + e - 10, 5)):  # fmt: skip
+        for length, status in ((least, True), (least - 1, False)):
+            y = Buffer("y", u32, length, writable=True)
+            kernel = Kernel("k", (DATA, y), (If(guard, (Store(y, at, const(1)),)),), (1, 1, 1), (64, 1, 1))
+            assert (alone(kernel, "in bounds", "y") == "proven") is status
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 0), (0, 1), (3, 5), (0, 1 << 20), (1 << 31, (1 << 31) + 9)])
+def test_what_a_number_of_the_launch_adds_is_tried_at_both_ends(least: int, most: int) -> None:
+    """5 * group % 7 is 0, 5, 3 and 1, which no bound says: each is tried, with the least and the most that n adds."""
+    n, group = param("n", u32, lo=least, hi=most), builtin("workgroup_id", 0, 3, axis=0)
+    for length, moved, status in (
+        (6 + most - least, least, "proven"),
+        (5 + most - least, least, "refuted"),
+        (6 + most - least, least + 1, "refuted"),
+    ):
+        y = Buffer("y", u32, length, writable=True)
+        body = (Store(y, group * 5 % 7 + n - moved, const(1)),)
+        kernel = Kernel("k", (y,), body, (4, 1, 1), (1, 1, 1), params=(n,))
+        assert alone(kernel, "in bounds", "y") == status

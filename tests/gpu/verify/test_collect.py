@@ -8,6 +8,7 @@ from test_verify import TID, X, kernel_of, put
 
 from cutepy.gpu.ir import (
     Assign,
+    Break,
     Buffer,
     Declare,
     Expr,
@@ -19,6 +20,7 @@ from cutepy.gpu.ir import (
     builtin,
     const,
     load,
+    negated,
     new_arena,
     select,
     splat,
@@ -139,3 +141,36 @@ def test_registers_and_vectors_follow_a_counter_whose_step_memory_decides() -> N
         kernel = Kernel("k", (X, out), (body,), (1, 1, 1), (1, 1, 1))
         found = verify(kernel, prover="cutepy").verdicts
         assert [str(v.status) for v in found if v.claim == "in bounds"] == ["proven", "proven"]
+
+
+def test_a_loop_of_no_turn_accesses_nothing_and_registers_stay() -> None:
+    k, r = var("k"), var("r")
+    for count, length, wanted in ((0, 6, "proven"), (0, 5, "refuted"), (1, 8, "proven"), (1, 7, "refuted")):
+        y = Buffer("y", u32, length, writable=True)
+        loop = For(k, const(0), const(count), const(1), (put(r + count * 0, y), Assign(r, r + 2)))
+        far = For(k, const(0), const(0), const(1), (put(r + 1000, y), Assign(r, r + 2)))
+        kernel = Kernel("k", (y,), (Declare(r, const(5)), far, loop, put(r, y)), (1, 1, 1), (1, 1, 1))
+        (found,) = [v for v in verify(kernel, prover="cutepy").verdicts if v.claim == "in bounds"]
+        assert found.status == wanted
+
+
+def test_a_turn_happens_where_the_only_exit_was_not_taken() -> None:
+    """A `while` of one exit happens where its condition holds; beside another exit, and in a counted loop, a thread
+    may have left before, so that nothing is refuted by a turn, and all that is outside the condition is proven."""
+    k, r = var("k"), var("r")
+    step, leave, other = Assign(r, r + 1), Break(negated(r < 8)), Break(load(X, r) < 3)
+    for stop, exits, length, wanted in (
+        (None, (leave,), 8, "proven"),
+        (None, (leave,), 7, "refuted"),
+        (None, (leave, other), 8, "proven"),
+        (None, (leave, other), 7, "undecided"),
+        (const(8), (other,), 8, "proven"),
+        (const(8), (other,), 7, "undecided"),
+        (const(8), (Break(k >= 5),), 5, "proven"),
+        (const(8), (), 7, "refuted"),
+    ):
+        y = Buffer("y", u32, length, writable=True)
+        loop = For(k, const(0), stop, const(1), (*exits, put(r, y), step))
+        kernel = Kernel("k", (X, y), (Declare(r, const(0)), loop), (1, 1, 1), (1, 1, 1))
+        found = next(v for v in verify(kernel, prover="cutepy").verdicts if (v.claim, v.array) == ("in bounds", "y"))
+        assert found.status == wanted, (stop, exits, length, str(found))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutepy.gpu.ir import Buffer, Expr, Kernel, binary, builtin, const, new_arena, var
+from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Stmt, Store, binary, builtin, const, load, new_arena, param, var
 from cutepy.gpu.ir.ranges import Points
+from cutepy.gpu.verify import Verdict, verify
 from cutepy.gpu.verify.bounds import GuardFacts
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.conflicts import AddressTable, find_conflict, owned, owned_by
@@ -16,7 +17,8 @@ from cutepy.gpu.verify.model import Access
 from cutepy.layout.affine import Affine
 from cutepy.tensor.dtypes import u32
 
-Y = Buffer("y", u32, 4096, writable=True)
+Y, DATA = Buffer("y", u32, 4096, writable=True), Buffer("data", u32, 4)
+TID = builtin("local_invocation_index", 0, 3)
 
 
 def disturb(one: str, other: str) -> bool:
@@ -141,3 +143,61 @@ def test_a_coordinate_tells_its_owner(
         terms = {group: c for group, c in zip(model.groups, factors, strict=False) if c}
         tells = owned_by(model, [[(np.arange(len(table)), facts, Affine(terms, np.array(table)))]])
         assert (tells.workgroup, tells.thread) == (workgroup, thread)
+
+
+def race_of(body: tuple[Stmt, ...]) -> Verdict:
+    """What cutepy says of races for y among four threads."""
+    with new_arena():
+        kernel = Kernel("k", (DATA, Y), body, (1, 1, 1), (4, 1, 1))
+        (found,) = [v for v in verify(kernel, prover="cutepy").verdicts if v.claim == "no races"]
+        return found
+
+
+def test_threads_that_data_choose_race_where_some_data_choose_two() -> None:
+    """A guard over data counts: what it never lets two threads do is not refuted, and a refutation says the data."""
+    mine, first = load(DATA, TID), load(DATA, const(0))
+    both = race_of((If(mine < 1 << 31, (Store(Y, const(0), const(1)),)),))
+    assert both.status == "refuted" and both.witness is not None and "data" in both.witness.given
+    one = race_of((If(binary("==", first, TID), (Store(Y, const(0), const(1)),)),))
+    assert one.status == "undecided" and one.witness is None
+
+
+@pytest.mark.parametrize(
+    ("factors", "beyond", "number", "told"),
+    [
+        ((1, 1), (0, 0), "param", True),
+        ((1, 2), (0, 0), "param", False),  # 2 * q is of workgroup 2, and of workgroup 1
+        ((2, 1), (0, 0), "param", False),
+        ((1, 1), (0, 1), "param", False),  # 1 * q + q is of workgroup 2 as well
+        ((1, 1), (1, 0), "param", False),
+        ((1, 1), (0, 0), "unknown", False),  # each thread has a q of its own
+    ],
+)
+def test_a_number_of_the_launch_tells_rows_whose_columns_it_bounds(
+    factors: tuple[int, int], beyond: tuple[int, int], number: str, told: bool
+) -> None:
+    """Two accesses to factor * (g * q) + i in workgroup g < p, with i < q + beyond, against all p, q, g and i."""
+    p, q, rows_and_columns = (param(name, u32, lo=1, hi=1 << 15) for name in ("p", "q", "pq"))
+    if number == "unknown":
+        q = var("q", lo=1, hi=4)  # type: ignore[assignment]
+    with new_arena():
+        kernel = Kernel("k", (Y,), (), grid=(100, 1, 1), workgroup=(1, 1, 1), params=(p, rows_and_columns))
+        model = collect(kernel)
+        model.products = {rows_and_columns: (1, p, q)}
+        group, i, one = model.groups[0], var("i", hi=1 << 15), np.zeros(1, np.int64)
+        below_p = Affine({group: 1, p: -1}, one + 1)
+        entries = []
+        for factor, more in zip(factors, beyond, strict=True):
+            limits = (below_p, Affine({i: 1, q: -1}, one + 1 - more))
+            form = Affine({binary("*", group, q): factor, i: 1}, one)
+            entries.append((np.arange(1), GuardFacts(np.ones(1, bool), limits, ()), form))
+        tells = owned_by(model, [entries])
+    owners: dict[tuple[int, int, int], set[int]] = {}
+    for rows, columns in product(range(1, 5), repeat=2):
+        for row, factor, more in ((row, *entry) for entry in zip(factors, beyond, strict=True) for row in range(rows)):
+            for mine in range(1, 5) if number == "unknown" else [columns]:
+                for column in range(mine + more):
+                    launch = (rows, 0 if number == "unknown" else columns)
+                    owners.setdefault((*launch, factor * row * mine + column), set()).add(row)
+    assert all(len(own) == 1 for own in owners.values()) is told
+    assert tells.workgroup is told

@@ -232,3 +232,43 @@ def test_facts_that_contradict_are_named(facts: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("facts", [("4 divides n", "n <= 100", "n <= m"), ("n == m", "m == k"), ("n*m <= 4096",)])
 def test_facts_that_may_hold(facts: tuple[str, ...]) -> None:
     assert contradiction(["n", "m", "k"], facts) == ()
+
+
+def test_a_remainder_is_below_its_number_by_one_and_no_more() -> None:
+    @gpu.kernel(given=("n <= m",))
+    def fits(x: "(n)", y: "(m)") -> None:
+        gpu.launch(grid=4, threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        gpu.atomic_add(y, i % x.shape[0], 1)
+
+    @gpu.kernel(given=("n <= m + 1",))
+    def one_less(x: "(n)", y: "(m)") -> None:
+        gpu.launch(grid=4, threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        gpu.atomic_add(y, i % x.shape[0], 1)
+
+    u = np.zeros(9, np.uint32)
+    assert fits.verify(u, u.copy()).ok and fits.size_reason == ""
+    found = said_for(one_less, [u, u[:8].copy()])
+    assert isinstance(found, str) or any(
+        v.array == "y" and (v.conditions or v.status is not Status.PROVEN) for v in found.verification.verdicts
+    )
+    assert not one_less.verify(u, u[:8].copy()).ok
+
+
+def test_one_index_for_two_axes_in_some_accesses_alone() -> None:
+    """Where another access has two indices of its own, the axes are no single number."""
+
+    @gpu.kernel
+    def mixed(x: "(M,N)", y: "(M,N)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=ceil_div(M * N, 32), threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        if i < M * N:
+            y[i // N, i % N] = x[i // N, i % N]
+        if i < M:
+            y[i, 0] = 1.0
+
+    for shape in ((5, 8), (1, 9)):
+        x = some(*shape)
+        assert (shape[0] == 1) or not mixed.verify(x, np.zeros_like(x)).ok

@@ -12,11 +12,27 @@ from while_programs import judge
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.ir import Assign, Break, Declare, Expr, For, binary, const, load, negated, var
+from cutepy.gpu.ir import (
+    Assign,
+    Break,
+    Buffer,
+    Declare,
+    Expr,
+    For,
+    Kernel,
+    Store,
+    binary,
+    const,
+    load,
+    negated,
+    select,
+    var,
+)  # fmt: skip
 from cutepy.gpu.verify import verify
 from cutepy.gpu.verify.loops import Limit, Recurrence
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
+from cutepy.tensor.dtypes import u32
 
 U = np.uint32
 
@@ -181,3 +197,19 @@ def test_a_counter_passes_its_bound_after_as_many_turns_as_it_takes(op: str, ste
         limit = Limit(Recurrence(const(start), begin, begin + step), 0, op, const(stop))
         turns = next((n for n in range(99) if not holds(start + step * n, stop)), 0) if towards else None
         assert limit.most == turns, (start, stop)
+
+
+@pytest.mark.parametrize("steps", [(-1, -2), (1, 2), (-1, 3), (-3, -1)])
+def test_a_register_that_data_moves_is_where_its_steps_may_take_it(steps: tuple[int, int]) -> None:
+    """From 20 in five turns by one of two steps each time, at the beginning of a turn four of them."""
+    r, k = var("r"), var("k")
+    moved = select(load(X, k) < 3, *(r + s if s > 0 else r - -s for s in steps))
+    least, most = (20 + 4 * end(0, *steps) for end in (min, max))
+    for first, last, wanted in ((least, most, True), (least + 1, most, False), (least, most - 1, False)):
+        y = Buffer("y", u32, last - first + 1, writable=True)
+        loop = For(k, const(0), const(5), const(1), (Store(y, r - first, const(1)), Assign(r, moved)))
+        kernel = Kernel("k", (X, y), (Declare(r, const(20)), loop), (1, 1, 1), (1, 1, 1))
+        said = [
+            str(v.status) for v in verify(kernel, prover="cutepy").verdicts if (v.claim, v.array) == ("in bounds", "y")
+        ]
+        assert (said == ["proven"]) is wanted, (steps, first, last)
