@@ -25,6 +25,7 @@ from .ir import Expr, Kernel
 from .ir.functions import apply_function
 from .ir.stmt import workgroup_bytes
 from .language import control as _language
+from .language.assume import assume
 from .language.atomics import (
     atomic_add,
     atomic_and,
@@ -142,7 +143,7 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Export", "ExportedFunction",
     "Expr", "Fold", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording",
-    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "at_most", "atomic_add", "atomic_and",
+    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume", "at_most", "atomic_add", "atomic_and",
     "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
     "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast", "constant",
     "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane", "launch", "load",

@@ -255,6 +255,37 @@ class Print(Stmt):
     values: tuple[Expr, ...]
 
 
+class Stated(Stmt):
+    """What the user says of data: it holds whenever an invocation comes here. Proofs may use it from here to the end of
+    the block, the interpreter checks it, and no device computes it: what is printed holds none. `said` is its text."""
+
+    __slots__ = ()
+    said: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assume(Stated):
+    """`condition` holds."""
+
+    COMPUTES = ("condition",)
+    condition: Expr
+    said: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ascending(Stated):
+    """Of the `count` elements of a read-only `buffer` from `first` on, each is at least the one before it."""
+
+    COMPUTES = ("first", "count")
+    buffer: Buffer
+    first: Expr
+    count: Expr
+    said: str
+    place: str = ""
+
+
 Block = tuple[Stmt, ...]
 
 

@@ -15,6 +15,7 @@ from ..targets.wgsl import Dialect, write_wgsl
 from .branch_on_predicates import branch_on_predicates
 from .choose_widths import choose_widths
 from .drop_coordinates import drop_coordinates
+from .drop_stated import drop_stated, stated_alone
 from .drop_unused import drop_unused
 from .forward_copies import forward_copies
 from .hoist import hoist, name_shared_floats
@@ -28,6 +29,7 @@ Pass = Callable[[Kernel], Kernel]
 #: What `lower` does, in order. Up to `load_once` an access counts elements, from `choose_widths` on vectors.
 PASSES: tuple[Pass, ...] = (
     check,
+    drop_stated,
     drop_coordinates,
     name_registers,
     drop_unused,
@@ -98,4 +100,4 @@ def _binding(buffer: ir.Buffer, lowered: ir.Buffer) -> Binding:
     return Binding(buffer.name, "read_write" if buffer.writable else "read", whole, element)
 
 
-__all__ = ["PASSES", "Pass", "compile_kernel", "drop_unused", "finish", "lower"]
+__all__ = ["PASSES", "Pass", "compile_kernel", "drop_stated", "drop_unused", "finish", "lower", "stated_alone"]

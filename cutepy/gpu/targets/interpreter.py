@@ -34,6 +34,7 @@ from .interpreter_memory import (
     check_wait,
     gather,
     load_matrix,
+    refuse_stated,
     say,
     scatter,
     spread,
@@ -450,6 +451,29 @@ class Compiler:
         values = [self.expr(value) for value in stmt.values]
         return lambda s: say(s, stmt.parts, [value(s) for value in values])
 
+    def assumed(self, stmt: ir.Assume) -> Run:
+        condition = self.expr(stmt.condition)
+
+        def check(s: InterpreterState) -> None:
+            broken = both(s.active, np.logical_not(condition(s)))
+            if broken.any():
+                refuse_stated(s, stmt, broken)
+
+        return check
+
+    def ascending(self, stmt: ir.Ascending) -> Run:
+        first, count, buffer = self.expr(stmt.first), self.expr(stmt.count), stmt.buffer
+
+        def check(s: InterpreterState) -> None:
+            start, many = (int(np.max(value(s))) for value in (first, count))
+            held = s.arrays[buffer][start : start + many]
+            falls = np.flatnonzero(held[1:] < held[:-1])
+            if falls.size:
+                at = int(falls[0])
+                refuse_stated(s, stmt, s.everyone, f"element {at + 1} is {held[at + 1]}, after {held[at]}")
+
+        return check
+
     def barrier(self, stmt: ir.Barrier) -> Run:
         def come(s: InterpreterState) -> None:
             if s.watch is not None:
@@ -471,4 +495,6 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Break: Compiler.leave,
     ir.Barrier: Compiler.barrier,
     ir.Print: Compiler.say,
+    ir.Assume: Compiler.assumed,
+    ir.Ascending: Compiler.ascending,
 }

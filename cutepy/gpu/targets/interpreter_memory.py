@@ -156,6 +156,13 @@ class AccessCheck:
         raise KernelError(f"{self.context()} element {element}, {size}: {', '.join(where)}")
 
 
+def refuse_stated(s: InterpreterState, stmt: ir.Stated, broken: Array, found: str = "") -> None:
+    """Raise KernelError for what the user says of data and does not hold, at the first of the `broken` invocations."""
+    group, thread = map(int, np.argwhere(np.broadcast_to(broken, s.shape))[0])
+    where = ", ".join(AccessCheck.invocation(s, group, thread))
+    raise KernelError(f"{stmt.place}: kernel {s.kernel.name} assumes {stmt.said}: {found or 'not so'} ({where})")
+
+
 def check_wait(s: InterpreterState, check: AccessCheck, stmt: Stmt, at: Array, old: Array) -> None:
     """Raise KernelError where a waiting loop reads what it read on its last iteration, and the array has not changed:
     as workgroups run one after the other, it cannot change before this one ends."""

@@ -540,14 +540,17 @@ def device_of(call: BoundArguments) -> Device | None:
     return next(iter(devices.values()), None)
 
 
-def copies_on_host(call: BoundArguments) -> list[Array]:
-    """The memory of host arrays, as it is now."""
-    return [array.copy() for array in _on_host(call)]
+def copies_on_host(call: BoundArguments, *, read_back: bool = False) -> list[Array]:
+    """The memory of host arrays, as it is now; that of a device, where it is to be `read_back`."""
+    return [array.copy() for array in _on_host(call, read_back=read_back)]
 
 
-def _on_host(call: BoundArguments) -> list[Array]:
+def _on_host(call: BoundArguments, *, read_back: bool = False) -> list[Array]:
     arrays: list[Array] = []
     for engine in call.engines:
+        if isinstance(engine, DeviceEngine) and read_back:
+            arrays.append(engine.host())
+            continue
         if isinstance(engine, DeviceEngine):
             raise KernelError(
                 f"{call.name}.interpret runs on arrays of the host; {engine.name or 'a tensor'} is on a device"

@@ -152,11 +152,21 @@ class BufferEngine:
             value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=carried(access))
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
+                if self.buffer in self.trace.bounds:
+                    self.say_bounds([ir.component(value, lane) for lane in range(lanes)], access.where)
             for lane, positions in enumerate(access.positions):
                 entry = ir.component(value, lane)
                 for position in positions:
                     found[position] = entry
         return found[0] if table.ndim == 0 else found.reshape(table.shape)
+
+    def say_bounds(self, values: Sequence[ir.Expr], where: ir.Expr | None) -> None:
+        """What the user says of the elements of the array, of those that were loaded; else the value is 0."""
+        for said, (low, high, place) in self.trace.bounds[self.buffer].items():
+            for value in values:
+                inside = (value >= low) & (value < high)
+                told = simplify(inside if where is None else ir.unary("!", where) | inside)
+                self.trace.emit(ir.Assume(told, said, place))
 
     def store(self, offsets: Scalars | Moved, values: Scalars, where: Mask = None) -> None:
         """Write the values at `offsets`, in order, where the mask holds."""

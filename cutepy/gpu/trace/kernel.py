@@ -8,7 +8,7 @@ the static values.
 import gc
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -42,6 +42,7 @@ from ..ir import (
     Param,
     Print,
     SizeFacts,
+    Stated,
     all_nodes,
     const,
     new_arena,
@@ -55,7 +56,7 @@ from ..ir.expr import Arena
 from ..ir.operators import U32_LIMIT
 from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
-from ..lower import compile_kernel, drop_unused, finish, lower
+from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
@@ -103,6 +104,7 @@ from .rewrite_source import text_of
 from .sizes import LARGEST, KernelSize, Sizes, contradiction, divisors_of
 from .source import check_limits, naming, unbound
 from .state import _TRACE, MOST_GROUPS, Trace
+from .stated import state_ascending, state_bounds
 from .unhashable import unhashable
 from .unknown_sizes import (
     SizeSpec,
@@ -183,7 +185,7 @@ class Traced:
         if self.proven is None and self.plan is not None:
             found = conditions_for_all_sizes(self.kernel)
             self.numbers = any(self._number(p) for form in found or () for p in form.terms)
-            self.proven = found is not None
+            self.proven = found is not None and not (_is_stated(self.kernel) and needs_checks(self.ready))
             if found is None:
                 self.refused = "it is not proven to stay inside its tensors for all sizes"
             else:
@@ -223,6 +225,11 @@ class Traced:
                 with new_arena():
                     self.programs[key] = compile_kernel(self.ready, dialect=dialect, checked=checked, guarded=checked)
         return self.programs[key]
+
+
+def _is_stated(kernel: Kernel) -> bool:
+    """Whether the user says something of data in it."""
+    return any(isinstance(stmt, Stated) for stmt in statements(kernel.body))
 
 
 @dataclass(slots=True)
@@ -319,6 +326,8 @@ class KernelFunction(NotebookRepr):
         self._recipes: dict[Hashable, list[Recipe]] = {}
         self._pinned: set[Hashable] = set()
         self._told = False
+        self._bounds: Mapping[str, tuple[int, int]] = {}
+        self._ascending: frozenset[str] = frozenset()
         update_wrapper(self, function)
 
     def __get__(self, instance: object, owner: type | None = None) -> "KernelFunction":
@@ -340,6 +349,9 @@ class KernelFunction(NotebookRepr):
         return text_of(self.captures.function).rstrip() or repr(self)
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
+        if checks == "assumptions":
+            self.check_assumptions(*args, **static)
+            checks = "auto"
         whole = len(args) >= self._positional and static.keys() <= self._static
         if whole and self._recipes:
             try:
@@ -444,6 +456,37 @@ class KernelFunction(NotebookRepr):
         call = self._bind(args, static)
         traced = self._form_of(call, has_subgroups(call))
         return replay(traced.kernel, copies_on_host(call), call.params, self._verified_known(call))
+
+    def assuming(
+        self, *, bounds: "Mapping[str, tuple[int, int]] | None" = None, ascending: Iterable[str] = ()
+    ) -> "KernelFunction":
+        """The kernel, of whose arguments is known what `gpu.assume` says at its launch: `bounds={"ids": (0, v)}` says
+        that all integers of `ids` are from 0 on and below v, `ascending=["offsets"]` that those of `offsets` ascend.
+
+        Raises KernelError for a name that is no argument.
+        """
+        names = (ascending,) if isinstance(ascending, str) else tuple(ascending)
+        for name in (*(bounds or {}), *names):
+            if name not in self.signature.parameters:
+                raise KernelError(
+                    f"{self.function.__name__}.assuming(...): there is no argument {name!r}; "
+                    f"there are {', '.join(self.signature.parameters)}"
+                )
+        other = KernelFunction(self.function, self.given, self._said if self._learns else "known")
+        other._bounds, other._ascending = {**self._bounds, **(bounds or {})}, self._ascending | {*names}
+        return other
+
+    def check_assumptions(self, *args: object, **static: object) -> None:
+        """Look on the host whether what `gpu.assume` says holds for these arguments; the arrays stay as they are.
+
+        What decides it is interpreted, and nothing else. Raises KernelError with the line and the invocation where it
+        does not hold; `kernel(..., checks="assumptions")` looks before it launches.
+        """
+        kernel, call = self._told_of(args, static)
+        if _is_stated(kernel):
+            arrays = copies_on_host(call, read_back=True)
+            with new_arena():
+                interpret(stated_alone(kernel), arrays, call.params)
 
     def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Kernel, BoundArguments]:
         """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
@@ -874,6 +917,8 @@ class KernelFunction(NotebookRepr):
             arena.name = trace.name_deep
             values = _stand_ins(trace, call, self.given)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
+            if self._bounds or self._ascending:
+                trace.begins = lambda: self._state(trace, call, values)
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
                 self._run(
                     trace,
@@ -910,6 +955,15 @@ class KernelFunction(NotebookRepr):
             if plan is not None:
                 traced.formulas = dict(trace.sizes.formulas)
             return traced
+
+    def _state(self, trace: Trace, call: BoundArguments, values: Sequence[Tensor | Expr]) -> None:
+        """Say what is known of the arguments."""
+        place = place_of(self.file, self.function.__code__.co_firstlineno)
+        for argument, value in zip(call.arguments, values, strict=True):
+            if isinstance(value, Tensor) and (bounds := self._bounds.get(argument.name)) is not None:
+                state_bounds(trace, value, bounds, place)
+            if isinstance(value, Tensor) and argument.name in self._ascending:
+                state_ascending(trace, value, place)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""

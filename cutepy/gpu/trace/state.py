@@ -93,6 +93,10 @@ class Trace:
     order: int = 0
     #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
     guesses: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
+    #: Where the integers of an array lie, as the user says: from the one number on and below the other, and the line.
+    bounds: dict[ir.Buffer, dict[str, tuple[ir.Expr, ir.Expr, str]]] = field(default_factory=dict)
+    #: What is stated where the launch is known.
+    begins: Callable[[], None] | None = None
     #: Statements written so far, those that were taken back included.
     emitted: int = 0
     #: The blocks of the user's code that are being traced, innermost last.
@@ -273,6 +277,8 @@ class Trace:
             ir.builtin("workgroup_id", 0, max(0, z - 1), axis=2),
         )
         CURRENT_THREAD.set(self.thread)
+        if self.begins is not None:
+            self.begins()
 
     @property
     def threads(self) -> int:

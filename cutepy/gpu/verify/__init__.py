@@ -5,13 +5,14 @@ the reason. What memory holds is never guessed to be harmless.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 
 from ...errors import KernelError
 from ...layout.affine import Affine
-from ..ir import Buffer, Expr, Kernel, check, new_arena
-from ..lower import lower
+from ..ir import Block, Buffer, Expr, Kernel, Stated, check, new_arena, statements, with_blocks
+from ..lower import drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
 from .barriers import decide_barriers, decide_whole
@@ -90,14 +91,54 @@ def verify(
     if prover == "z3" and not installed:
         raise KernelError("verify(prover='z3'): z3 is not installed: pip install 'cutepy[z3]'")
     chosen = limits if limits is not None else Limits()
-    check(kernel)
+    verdicts = _decided(check(kernel), chosen, aliases, prover, installed)
+    # What the user says of data is used where it has to be.
+    if (plain := drop_stated(kernel)) is not kernel:
+        own = _decided(plain, chosen, aliases, "cutepy", installed)
+        verdicts = _with_given(kernel, verdicts, own, lambda less: _decided(less, chosen, aliases, prover, installed))
+    return Verification(kernel.name, tuple(verdicts))
+
+
+#: Statements of the user's that are left out one by one, to see which a proof rests on.
+_STATED = 8
+
+
+def _with_given(
+    kernel: Kernel, verdicts: list[Verdict], plain: list[Verdict], decided: Callable[[Kernel], list[Verdict]]
+) -> list[Verdict]:
+    """The verdicts, with what each that is not proven of the `plain` kernel rests on: all that is said without which it
+    is not proven, or all that is said where no part alone is missed."""
+    proven = {(v.claim, v.array): v for v in plain if v.status is Status.PROVEN}
+    verdicts = [proven.get((v.claim, v.array), v) for v in verdicts]
+    resting = [v for v in verdicts if v.status is Status.PROVEN and (v.claim, v.array) not in proven]
+    said = list(dict.fromkeys(s.said for s in statements(kernel.body) if isinstance(s, Stated)))
+    missed: dict[tuple[Claim, str], list[str]] = {(v.claim, v.array): [] for v in resting}
+    for text in said if resting and 1 < len(said) <= _STATED else ():
+        for v in decided(_without(kernel, text)):
+            if v.status is not Status.PROVEN and (v.claim, v.array) in missed:
+                missed[v.claim, v.array].append(text)
+    return [replace(v, given=tuple(missed[v.claim, v.array] or said)) if v in resting else v for v in verdicts]
+
+
+def _without(kernel: Kernel, said: str) -> Kernel:
+    """The kernel without what the user says in these words."""
+
+    def block(inner: Block) -> Block:
+        kept = [s for s in inner if not (isinstance(s, Stated) and s.said == said)]
+        return tuple([with_blocks(s, [block(b) for b in s.blocks]) for s in kept])
+
+    return replace(kernel, body=block(kernel.body))
+
+
+def _decided(kernel: Kernel, chosen: Limits, aliases: tuple[str, ...], prover: str, installed: bool) -> list[Verdict]:
+    """The verdicts, by one prover or by both."""
     verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), *decide_subgroup_size(kernel, chosen)]
     verdicts.append(decide_limits(kernel, chosen, aliases))
     if kernel.sizes is not None:
         verdicts = [_of_some_size(verdict) for verdict in verdicts]
     if prover != "cutepy" and installed and 0 not in kernel.grid:
         verdicts = _with_z3(kernel, verdicts, only_undecided=prover == "auto")
-    return Verification(kernel.name, tuple(verdicts))
+    return verdicts
 
 
 def _of_some_size(verdict: Verdict) -> Verdict:
@@ -110,12 +151,16 @@ def _of_some_size(verdict: Verdict) -> Verdict:
 
 def conditions_for_all_sizes(kernel: Kernel) -> tuple[Affine[Expr, int], ...] | None:
     """Where these sums of parameters are 0 or less, every access of `kernel` is inside, and its loops end: as it is
-    printed, unchecked. None where that is not proven."""
-    if needs_checks(kernel):
+    printed, unchecked; or, where that rests on what the user says of data, with the runtime's checks. None where it is
+    not proven."""
+    if needs_checks(kernel) and drop_stated(kernel) is kernel:
         return None
     with new_arena():
         model = understood(kernel, 32)
         found = decide_all(model)
+        found += (
+            [decide_loops(model), *decide_bounds(model, _racing(model))] if drop_stated(kernel) is not kernel else []
+        )
     if any(verdict.status is not Status.PROVEN for verdict in found):
         return None
     return tuple([condition for verdict in found for condition in verdict.conditions])
@@ -159,7 +204,8 @@ Z3_CLAIMS = _BY_BARRIERS | {Claim.IN_BOUNDS, Claim.INSIDE_ITS_SHAPE}
 
 def needs_checks(kernel: Kernel) -> bool:
     """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
-    lowering."""
+    lowering. What the user says of data proves nothing here: where it is not so, nothing outside is to be written."""
+    kernel = drop_stated(kernel)
     if 0 in kernel.grid:
         return True  # an empty grid was not verified, and a launch may bring another one
     with new_arena():

@@ -6,11 +6,12 @@ constant of a sum is a table: one number for each thread.
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval, signed
-from ..ir import Binary, Buffer, Cast, Const, Expr, Param, Var, nodes, rewrite
+from ..ir import Binary, Buffer, Cast, Const, Expr, Load, Param, Var, nodes, rewrite
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear, quotient, remainder
 from .model import Access, Domain, Model, SampleData, named
@@ -63,7 +64,28 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
             count = int(np.count_nonzero(mask))
             known = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
             found = replace(found, limits=(*found.limits, *known))
+        if model.ascending:
+            found = replace(found, limits=(*found.limits, *ascents(model, (access.index, *access.guards), mask)))
     return _without_idle(found)
+
+
+def ascents(model: Model, values: Iterable[Expr], mask: Mask) -> list[Form]:
+    """What sorted arrays say of their elements in `values`: x[i] - x[j] is 0 or less where j - i is a positive number.
+    Both are in the array, so neither index wraps."""
+    read = dict.fromkeys(leaf for value in values for leaf in model.leaves(value) if is_ascending(model, leaf))
+    zero = np.zeros(int(np.count_nonzero(mask)), np.int64)
+    found: list[Form] = []
+    for low, high in permutations(read, 2):
+        assert isinstance(low, Load) and isinstance(high, Load)
+        gap = linear(high.index).plus(linear(low.index), -1)
+        if not gap.terms and signed(gap.constant) > 0:
+            found.append(Affine({low: 1, high: -1}, zero))
+    return found
+
+
+def is_ascending(model: Model, leaf: Expr) -> bool:
+    """Whether a leaf is an element of an array that the user says is sorted."""
+    return isinstance(leaf, Load) and leaf.buffer in model.ascending and leaf.where is None and leaf.lanes == 1
 
 
 def near(atoms: Iterable[Expr], limits: Sequence[Form]) -> tuple[Form, ...]:
@@ -113,6 +135,8 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
+        if form is None and model.ascending:  # what is said of data may tell that it does not wrap
+            form = whole.exact(window, range_of, near(whole.terms, facts.limits))
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
             form = Affine({value: 1}, np.zeros_like(whole.constant))

@@ -68,9 +68,9 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
     told = walk.state.read_from, walk.gatherings, walk.stored
     tickets = {known.names.get(name, name): t for name, t in tickets_of(kernel, walk.work).items()}
     facts, products = _size_facts(kernel, walk.groups)
-    return Model(
-        kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets, facts, products
-    )
+    ascending = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Ascending)) & readable
+    of_sizes = facts, products, ascending
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets, *of_sizes)
 
 
 def _size_facts(
@@ -125,17 +125,42 @@ def uses_matrices(kernel: ir.Kernel) -> bool:
     return any(isinstance(node.dtype, MatrixType) for node in ir.all_nodes(kernel.body))
 
 
+def range_under(value: ir.Expr, guards: tuple[ir.Expr, ...]) -> Interval:
+    """Where `value` lies where all `guards` hold, as far as one of them compares it with something else."""
+    low, high = range_of(value)
+    for guard in guards:
+        if not isinstance(guard, ir.Binary) or guard.op not in _MIRRORED:
+            continue
+        for mine, op, other in ((guard.left, guard.op, guard.right), (guard.right, _MIRRORED[guard.op], guard.left)):
+            if mine is value:
+                (least, most), strict = range_of(other), len(op) == 1
+                high = min(high, most - strict) if op[0] in "<=" else high
+                low = max(low, least + strict) if op[0] in ">=" else low
+    return low, high
+
+
+#: What a comparison is with its sides exchanged.
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+
+
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is around a statement: `conditions` are whole, also those that decide how often a loop runs."""
+    """What is around a statement: `conditions` are whole, also those that decide how often a loop runs; `stated` are
+    the guards that the user says."""
 
     guards: tuple[ir.Expr, ...] = ()
     loops: tuple[LoopModel, ...] = ()
     conditions: tuple[ir.Expr, ...] = ()
+    stated: frozenset[ir.Expr] = frozenset()
+
+    @property
+    def decided(self) -> tuple[ir.Expr, ...]:
+        """The guards that decide who comes here: not what the user says, which holds for all."""
+        return tuple([g for g in self.guards if g not in self.stated]) if self.stated else self.guards
 
     def within(self, guards: tuple[ir.Expr, ...], condition: ir.Expr) -> "_Around":
         """Inside the side of `condition` where `guards` hold."""
-        return _Around(guards, self.loops, (*self.conditions, condition))
+        return replace(self, guards=guards, conditions=(*self.conditions, condition))
 
 
 class _Walk:
@@ -181,6 +206,13 @@ class _Walk:
         stands for a choice strictly inside the one that it decides, so none is used up by another."""
         guards = around.guards + ir.conjuncts(test)
         return around.within(tuple([self.chosen(guard, guards) for guard in guards]), condition)
+
+    def stated(self, test: ir.Expr, around: _Around) -> _Around:
+        """From here on, where the user says that `test` holds."""
+        if isinstance(test, ir.Const):
+            return around
+        known = ir.conjuncts(test)
+        return replace(around, guards=around.guards + known, stated=around.stated | {*known})
 
     def chosen(self, value: ir.Expr, guards: tuple[ir.Expr, ...]) -> ir.Expr:
         """`value` where all `guards` hold: of a choice that they decide, the side that is taken. What others may write
@@ -238,9 +270,11 @@ class _Walk:
                         plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
                         plain = plain and value.lanes == buffer.width == 1
                         self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))
+                case ir.Assume(condition=condition):
+                    around = self.stated(self.resolve(condition), around)
                 case ir.Barrier():
                     text = "storageBarrier()" if stmt.storage else "workgroupBarrier()"
-                    who = self.threads, around.guards, around.loops, around.conditions
+                    who = self.threads, around.decided, around.loops, around.conditions
                     fence = Fence(stmt.place, text, *who, storage=stmt.storage)
                     self.fences.append(fence)
                     out.append(fence)
@@ -302,7 +336,7 @@ class _Walk:
                 continue
             kind = node.value.dtype if isinstance(node, ir.MatrixStore) else node.dtype
             assert isinstance(kind, MatrixType)
-            who = kind.threads, around.guards, around.loops, around.conditions
+            who = kind.threads, around.decided, around.loops, around.conditions
             if isinstance(node, ir.MatrixCall):
                 self.gatherings.append(Gathering(node.place, f"{node.name} of a matrix", *who))
             else:
@@ -358,7 +392,11 @@ class _Walk:
         recurrences, tests = self.turn(stmt, before, around) if leaves or set_in(stmt.body) else ({}, {})
         # 2. The turns, numbered from 0, and when number i happens.
         bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
-        loop = self.loop(stmt, *bounds) if stmt.stop is not None else self.turns(stmt, recurrences, tests)
+        loop = (
+            self.loop(stmt, (start, bounds[1], bounds[2]), around)
+            if stmt.stop is not None
+            else self.turns(stmt, recurrences, tests, around)
+        )
         only_exit = loop.inside if stmt.stop is None and len(leaves) == 1 else None
         if leaves and only_exit is None:  # whether no thread has left before is left open
             turn: ir.Expr = ir.Var(f"a turn of {loop.stmt.var.name}", bool_, 1, 0, 1, 0)
@@ -374,7 +412,8 @@ class _Walk:
         guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
         conditions = (*around.conditions, *bounds, *([] if only_exit is None else [only_exit]))
         body = tuple([s for s in stmt.body if only_exit is None or not isinstance(s, ir.Break)])
-        items = self.block(body, _Around(guards, (*around.loops, loop), conditions))
+        inner = replace(around, guards=guards, loops=(*around.loops, loop), conditions=conditions)
+        items = self.block(body, inner)
         # 4. What registers hold afterwards, where it is known how many turns were made.
         self.state.forget(stmt.body)
         if loop.turns is not None:
@@ -396,7 +435,7 @@ class _Walk:
         self.state.cells |= begin
         top = domain(u32)[1]
         loop = LoopModel(stmt, ir.Var("turn", u32, 1, 0, top, -1 - len(self.loops)), stmt.start, top, None, False)
-        self.block(stmt.body, _Around(around.guards, (*around.loops, loop), around.conditions))
+        self.block(stmt.body, replace(around, loops=(*around.loops, loop)))
         same = self.state.narrowed  # an unknown in closer bounds is still what the turn began with
         ends = {cell: replaced(value, same) for cell, value in self.state.cells.items() if cell in begin}
         tests = {leave: replaced(test, same) for leave, test in self.tests.items()}
@@ -420,7 +459,9 @@ class _Walk:
 
         return is_same
 
-    def turns(self, stmt: ir.For, recurrences: dict[Cell, Recurrence], tests: dict[ir.Stmt, ir.Expr]) -> LoopModel:
+    def turns(
+        self, stmt: ir.For, recurrences: dict[Cell, Recurrence], tests: dict[ir.Stmt, ir.Expr], around: _Around
+    ) -> LoopModel:
         """A loop that has no end of its own, numbered from 0. It is judged by what has to hold in each of its turns."""
         first = next(s for s in stmt.body if not isinstance(s, ir.Let | ir.Comment))
         for leave in (s for s in stmt.body if s in tests):
@@ -434,7 +475,7 @@ class _Walk:
                 own = replace(stmt, var=ir.var(name, recurrence.begin.dtype), stop=limit.bound)
                 if exact and limit.op == "<" and recurrence.step > 0 and not limit.offset:
                     own = replace(own, step=ir.const(recurrence.step, recurrence.begin.dtype))
-                    counted = self.loop(own, recurrence.start, limit.bound, own.step)
+                    counted = self.loop(own, (recurrence.start, limit.bound, own.step), around)
                     return counted if counted.inside is not None else replace(counted, inside=ir.const(True, bool_))
                 count = limit.most + (leave is not first)
                 index = ir.Var(name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
@@ -445,10 +486,11 @@ class _Walk:
         index = ir.Var(stmt.var.name, u32, 1, 0, top, -1 - len(self.loops))
         return LoopModel(stmt, index, index, 1 + top, None, bounded=False)
 
-    def loop(self, stmt: ir.For, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> LoopModel:
+    def loop(self, stmt: ir.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr], around: _Around) -> LoopModel:
         """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""
-        name, dtype = stmt.var.name, stmt.var.dtype
-        (low, high), (_, end), (least, most) = range_of(start), range_of(stop), range_of(step)
+        (start, stop, step), name, dtype = bounds, stmt.var.name, stmt.var.dtype
+        sure = tuple([g for g in around.guards if self.state.read_from.keys().isdisjoint(ir.variables(g))])
+        (low, high), (_, end), (least, most) = (range_under(x, sure) for x in (start, stop, step))
         top = domain(dtype)[1]
         if least < 1 or not self.state.is_lasting(stmt.step):
             self.known[stmt.var] = free = ir.Var(name, dtype, 1, domain(dtype)[0], max(end - 1, low), 0)

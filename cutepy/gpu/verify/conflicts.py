@@ -17,8 +17,8 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import Binary, Const, Expr, Param, Verb, binary
-from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
+from ..ir import Binary, Const, Expr, Load, Param, Verb, binary
+from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
 from .bounds import (
@@ -26,6 +26,7 @@ from .bounds import (
     GuardFacts,
     Wrapping,
     facts_of,
+    is_ascending,
     last_of,
     near,
     product_limits,
@@ -82,6 +83,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
     # ownership.
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
+    digits = [part for digit in digits for part in _segments(model, family, digit, moduli)]
     handed = [space for digit in digits if (space := _hands_out(model, digit))]
     workgroup = "storage" in handed or _tells_workgroup(model, digits)
     return Owned(workgroup, bool(handed) or (bool(family) and _tells_thread(family, digits)))
@@ -110,7 +112,8 @@ def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, F
         constants = [int(end) for m in family for end in (m.index.constant.min(), m.index.constant.max())]
         moduli |= {max(constants) - min(constants), max(constants) - min(constants) + 1}
         apart = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
-        digits += [part for digit in apart for part in _split_by_number(model, family, digit)]
+        numbers = [part for digit in apart for part in _split_by_number(model, family, digit)]
+        digits += [part for digit in numbers for part in _segments(model, family, digit, moduli)]
     return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
 
 
@@ -137,6 +140,36 @@ def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list
             if whole and below:
                 return [lows, [Affine({x: 1}, form.constant * 0) for form in digit]]
     return [digit]
+
+
+def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[int]) -> list[_Digit]:
+    """(e, d - x[e]) of a digit d from x[e] to below x[e + 1] for a sorted array x: its segments have no number in
+    common, so d tells e. Itself where it is none."""
+    for atom in digit[0].terms if model.ascending else ():
+        if not isinstance(atom, Load) or not is_ascending(model, atom):
+            continue
+        number = exact(atom.index)
+        if number is None or model.tid in model.leaves(atom.index) or any(form.terms.get(atom) != 1 for form in digit):
+            continue
+        rest = [Affine({a: c for a, c in form.terms.items() if a is not atom}, form.constant) for form in digit]
+        if all(_within_segment(model, atom, pair) for pair in zip(digit, rest, family, strict=True)):
+            apart = _taken_apart(family, [rest], moduli)
+            return [*apart, [Affine(number.terms, form.constant * 0) for form in digit]]
+    return [digit]
+
+
+def _within_segment(model: Model, first: Load, entry: tuple[Form, Form, _Member]) -> bool:
+    """Whether a number is from x[e] on, for `rest` is 0 or more, and below x[e + 1]."""
+    form, rest, member = entry
+    if rest.lower(range_of, near(rest.terms, member.limits)) < 0:
+        return False
+    for end in {atom for limit in member.limits for atom in limit.terms if is_ascending(model, atom)}:
+        assert isinstance(end, Load)
+        step = linear(end.index).plus(linear(first.index), -1)
+        gap = form.plus(Affine({end: 1}, form.constant * 0), -1).moved(1)
+        if end.buffer is first.buffer and not step.terms and step.constant == 1:
+            return gap.upper(range_of, near(gap.terms, member.limits)) <= 0
+    return False
 
 
 def _hands_out(model: Model, digit: _Digit) -> str:

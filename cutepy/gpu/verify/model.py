@@ -217,7 +217,7 @@ class Model:
     subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
     lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
     atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
-    that are products of a number and two others.
+    that are products of a number and two others. Of `ascending` arrays the user says that their elements are sorted.
     """
 
     kernel: Kernel
@@ -236,6 +236,7 @@ class Model:
     tickets: "Mapping[Expr, Ticket]"
     facts: tuple[Affine[Expr, int], ...] = ()
     products: Mapping[Expr, tuple[int, Expr, Expr]] = field(default_factory=dict)
+    ascending: frozenset[Buffer] = frozenset()
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 

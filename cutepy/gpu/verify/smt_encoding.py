@@ -44,6 +44,8 @@ Value = Any
 _FIRST = 33
 #: Levels of loops in which registers are followed: each is run through twice, to see what it does.
 _DEEP = 4
+#: Elements of a sorted array that are compared with one another.
+_SORTED = 8
 #: Nodes of a condition that is not repeated for early iterations.
 _LARGE = 400
 
@@ -121,6 +123,9 @@ class Encoding:
         self.common: list[Term] = []
         self.written = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change)}
         self.contents: dict[ir.Buffer, Any] = {}
+        # Arrays that are said to ascend, from where on and how far, and the indices that are read of each array.
+        self.sorted: dict[ir.Buffer, tuple[Term, Term]] = {}
+        self.looked_at: dict[ir.Buffer, list[Term]] = {}
         self.params: dict[ir.Param, Term] = {}
         self._numbers = count()
         self._leaves: list[list[_Leave]] = []
@@ -146,6 +151,20 @@ class Encoding:
             if buffer.space == ir.AddressSpace.PRIVATE and buffer.dtype in (u32, i32):
                 self.env[buffer] = z3.K(z3.BitVecSort(32), _number(0))
         self.block(kernel.body, _Path())
+        self.facts += self.ascends(lambda index: index)
+
+    def ascends(self, moved: Callable[[Term], Term]) -> list[Term]:
+        """What is said of sorted arrays, at the indices that an invocation reads and those of one that is `moved`."""
+        found: list[Term] = []
+        for buffer, (first, many) in self.sorted.items():
+            content, below = self.content(buffer), (lambda a, b: a <= b) if buffer.dtype is i32 else z3.ULE
+            indices = list({x.get_id(): x for x in self.looked_at.get(buffer, ())}.values())[:_SORTED]
+            for low, high in [(a, moved(b)) for a in indices for b in indices] + [
+                (moved(a), b) for a in indices for b in indices
+            ]:
+                inside = z3.And(z3.ULE(first, low), z3.ULE(low, high), z3.ULT(high - first, many))
+                found.append(z3.Implies(inside, below(content(low), content(high))))
+        return found
 
     def _id(self, name: str, extent: int) -> tuple[Term, Term | None]:
         """An id below `extent`, and the short vector that it is made of; None for one that is 0."""
@@ -328,6 +347,7 @@ class Encoding:
                 items = [z3.Select(self.env[buffer], x) for x in at]
             elif buffer.space == ir.AddressSpace.STORAGE and buffer not in self.written:
                 items = [self.content(buffer)(x) for x in at]
+                self.looked_at.setdefault(buffer, []).extend(at)
             else:
                 items = [self.free(path, z3.BitVecSort(32)) for _ in at]
             found = items[0] if node.lanes == 1 else tuple(items)
@@ -395,6 +415,10 @@ class Encoding:
                         self._store(buffer, stmt, memo)
                     if stmt.binds is not None:
                         self.env[stmt.binds] = self.unknown(path, stmt.binds.dtype, stmt.binds.lanes)
+                case ir.Assume(condition=condition):
+                    path = _with(path, self._test(memo[condition], path))
+                case ir.Ascending(buffer=buffer, first=first, count=many) if buffer not in self.written:
+                    self.sorted[buffer] = memo[first], memo[many]
                 case ir.Barrier(storage=storage):
                     self.last[storage] = self._passed(stmt, path)
                 case ir.If():

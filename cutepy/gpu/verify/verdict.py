@@ -82,7 +82,8 @@ class Witness:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A claim about one array, or about the kernel (`array` is empty), and whether it holds: for all sizes, where the
-    `conditions` do, sums of parameters that are 0 or less. `by` names a prover that is not cutepy."""
+    `conditions` do, sums of parameters that are 0 or less. `by` names a prover that is not cutepy. It rests on what is
+    `given`: what the user says of data."""
 
     claim: Claim
     status: Status
@@ -91,11 +92,13 @@ class Verdict:
     witness: Witness | None = None
     conditions: tuple[Affine[Expr, int], ...] = ()
     by: str = ""
+    given: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         about = f" {self.array}" if self.array else ""
+        given = f", given {' and '.join(self.given)}" if self.given else ""
         witness = f"; {self.witness}" if self.witness else ""
-        return f"{self.status:<9}  {self.claim}{about}: {self.reason}{witness}"
+        return f"{self.status:<9}  {self.claim}{about}: {self.reason}{given}{witness}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,6 +114,11 @@ class Verification(ReprIsStr):
         return all(v.status is Status.PROVEN for v in self.verdicts)
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """What the user says of data, and some claim rests on."""
+        return tuple(dict.fromkeys([said for v in self.verdicts for said in v.given]))
+
+    @property
     def refuted(self) -> tuple[Verdict, ...]:
         """The verdicts with a counter-example."""
         return tuple(v for v in self.verdicts if v.status is Status.REFUTED)
@@ -122,7 +130,8 @@ class Verification(ReprIsStr):
 
     def __str__(self) -> str:
         worst = min((v.status for v in self.verdicts), key=lambda status: status.rank, default=Status.PROVEN)
-        return "\n".join([f"{self.kernel}: {worst}", *(f"  {v}" for v in self.verdicts)])
+        given = f", given {' and '.join(self.given)}" if self.given else ""
+        return "\n".join([f"{self.kernel}: {worst}{given}", *(f"  {v}" for v in self.verdicts)])
 
     def raise_if_refuted(self) -> None:
         """Raise VerificationError with every counter-example, if there is one."""

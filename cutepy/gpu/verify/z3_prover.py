@@ -193,7 +193,10 @@ class _Prover:
         return path, z3.substitute(a.index, *self.other), last
 
     def _other_facts(self) -> list[Term]:
-        return [z3.substitute(f, *self.other) for f in self.encoding.facts] if self.other else []
+        if not self.other:
+            return []
+        between = self.encoding.ascends(lambda index: z3.substitute(index, *self.other))
+        return [*[z3.substitute(f, *self.other) for f in self.encoding.facts], *between]
 
     # Asking, and what to make of the answer
 

@@ -1,0 +1,40 @@
+"""What the user says of the elements of a tensor: of each that is loaded from then on, or of their order."""
+
+from __future__ import annotations
+
+from ...errors import KernelError
+from ...layout.values.int_tuple import leaves, moved
+from ...tensor.tensor import Tensor
+from ..ir import AddressSpace, Ascending, Expr, as_expr, in_type
+from ..ir.simplify import simplify
+from .engine import BufferEngine
+from .sizes import KernelSize, as_value
+from .state import Trace
+
+Bound = int | Expr | KernelSize
+
+
+def _integers(tensor: Tensor, place: str) -> BufferEngine:
+    engine = tensor.engine
+    if not isinstance(engine, BufferEngine) or tensor.dtype.kind not in "iu":
+        raise KernelError(f"{place}: gpu.assume({tensor}): give a tensor of i32 or u32, an argument of the kernel")
+    return engine
+
+
+def state_bounds(trace: Trace, tensor: Tensor, bounds: tuple[Bound, Bound], place: str) -> None:
+    """Each load of the tensor's memory says it from here on."""
+    buffer = _integers(tensor, place).buffer
+    low, high = (simplify(as_expr(in_type(as_value(end), buffer.dtype), buffer.dtype)) for end in bounds)
+    said = f"{buffer.name} in ({bounds[0]}, {bounds[1]})"
+    trace.bounds.setdefault(buffer, {})[said] = low, high, place
+
+
+def state_ascending(trace: Trace, tensor: Tensor, place: str) -> None:
+    engine = _integers(tensor, place)
+    steps = getattr(engine, "strides", None)
+    together = steps == ((None, 1),) if steps is not None else [*leaves(tensor.stride)] == [1]
+    if not together or tensor.guard is not None or engine.buffer.space != AddressSpace.STORAGE:
+        raise KernelError(f"{place}: gpu.assume({tensor}, ascending=True): give an argument of one mode without gaps")
+    first, last = (engine.place(moved(tensor.offset, tensor.layout(at)))[0] for at in (0, tensor.size - 1))
+    said = f"{engine.name} is ascending"
+    trace.emit(Ascending(engine.buffer, first, simplify(last - first + 1), said, place))

@@ -1,0 +1,204 @@
+"""What the user says of data: proofs use it and name it, the interpreter and the host look at it."""
+
+# ruff: noqa: F821  sizes in annotations are names of the kernel's own
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.verify import Claim, Status, Verification
+from cutepy.layout import size
+
+Array = np.ndarray
+
+
+@gpu.kernel
+def gather(x, ids, y):
+    gpu.launch(grid=4, threads=4)
+    i = ids[gpu.workgroup.x * 4 + gpu.thread]
+    gpu.assume(i < size(x))
+    y[gpu.workgroup.x * 4 + gpu.thread] = x[i]
+
+
+@gpu.kernel
+def gather_each(x, ids, y):
+    gpu.launch(grid=4, threads=4)
+    gpu.assume(ids, bounds=(0, size(x)))
+    y[gpu.workgroup.x * 4 + gpu.thread] = x[ids[gpu.workgroup.x * 4 + gpu.thread]]
+
+
+@gpu.kernel
+def plain_gather(x, ids, y):
+    gpu.launch(grid=4, threads=4)
+    y[gpu.workgroup.x * 4 + gpu.thread] = x[ids[gpu.workgroup.x * 4 + gpu.thread]]
+
+
+@gpu.kernel
+def segments(offsets, y):
+    """Each workgroup numbers its rows."""
+    gpu.launch(grid=size(offsets) - 1, threads=4)
+    gpu.assume(offsets, bounds=(0, size(y) + 1))
+    gpu.assume(offsets, ascending=True)
+    e = gpu.workgroup.x
+    stop = offsets[e + 1]
+    for r in gpu.loop(stop, start=offsets[e], step=4):
+        if r + gpu.thread < stop:
+            y[r + gpu.thread] = e
+
+
+def data() -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(3)
+    return np.arange(9, dtype=np.float32), rng.integers(0, 9, 16).astype(np.uint32), np.zeros(16, np.float32)
+
+
+def of(found: Verification, claim: Claim, array: str) -> tuple[Status, tuple[str, ...]]:
+    [verdict] = [v for v in found.verdicts if (v.claim, v.array) == (claim, array)]
+    return verdict.status, verdict.given
+
+
+KERNELS = [gather, gather_each, plain_gather.assuming(bounds={"ids": (0, 9)})]
+
+
+@pytest.mark.parametrize("prover", ["cutepy", "z3"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_proof_uses_what_is_said_and_names_it(kernel: gpu.KernelFunction, prover: str) -> None:
+    x, ids, y = data()
+    assert not plain_gather.verify(x, ids, y, prover=prover).ok
+    found = kernel.verify(x, ids, y, prover=prover)
+    assert found.ok and len(found.given) == 1 and str(found).startswith(f"{found.kernel}: proven, given ")
+    assert of(found, Claim.IN_BOUNDS, "x") == (Status.PROVEN, found.given)
+    assert of(found, Claim.IN_BOUNDS, "y") == (Status.PROVEN, ())  # it needs nothing of that
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_is_said_and_is_not_so_is_found(kernel: gpu.KernelFunction) -> None:
+    x, ids, y = data()
+    kernel.interpret(x, ids, y)
+    assert (y == x[ids]).all()
+    kernel.check_assumptions(x, ids, y)
+    ids[11], before = 9, y.copy()
+    for look in (kernel.interpret, kernel.check_assumptions):
+        with pytest.raises(
+            KernelError, match=r"test_assume\.py:\d+: kernel \w+ assumes .*workgroup \(2, 0, 0\), thread 3"
+        ):
+            look(x, ids, y)
+    with pytest.raises(KernelError, match="assumes"):
+        kernel(x, ids, y, checks="assumptions")
+    assert (y == before).all()
+
+
+def test_a_kernel_that_rests_on_what_is_said_keeps_the_checks_of_the_runtime() -> None:
+    x, ids, y = data()
+    assert gather.program(x, ids, y).checked
+    assert gather.wgsl(x, ids, y).split("fn gather")[1] == plain_gather.wgsl(x, ids, y).split("fn plain_gather")[1]
+
+
+@pytest.mark.parametrize("prover", ["cutepy", "z3"])
+def test_segments_of_a_sorted_array_have_one_owner(prover: str) -> None:
+    offsets, y = np.array([0, 3, 3, 7, 20, 20, 33, 40], np.uint32), np.full(40, 99, np.uint32)
+    found = segments.verify(offsets, y, prover=prover)
+    assert found.ok and set(found.given) == {"offsets is ascending", "offsets in (0, 41)"}
+    assert of(found, Claim.NO_RACES, "y")[1]
+    segments.interpret(offsets, y, check=True)
+    assert (y == np.repeat(np.arange(7), np.diff(offsets))).all()
+    for broken, word in ((offsets[::-1].copy(), "element 1 is 33, after 40"), (offsets + 1, r"offsets in \(0, 41\)")):
+        with pytest.raises(KernelError, match=word):
+            segments.interpret(broken, y)
+
+
+@gpu.kernel
+def overlapping(offsets, y, *, more):
+    """Segments that reach into the next ones, or begin before their own."""
+    gpu.launch(grid=size(offsets) - 1, threads=4)
+    gpu.assume(offsets, bounds=(4, size(y) - 3))
+    gpu.assume(offsets, ascending=True)
+    e = gpu.workgroup.x
+    first, stop = (offsets[e], offsets[e + 1] + 1) if more > 0 else (offsets[e] - 1, offsets[e + 1])
+    if first + gpu.thread < stop:
+        y[first + gpu.thread] = e
+
+
+@pytest.mark.parametrize("more", [1, -1])
+@pytest.mark.parametrize("prover", ["cutepy", "z3"])
+def test_what_overlaps_is_not_proven(more: int, prover: str) -> None:
+    offsets, y = np.array([4, 5, 8, 11], np.uint32), np.zeros(40, np.uint32)
+    found = overlapping.verify(offsets, y, more=more, prover=prover)
+    assert of(found, Claim.IN_BOUNDS, "y")[0] is Status.PROVEN
+    assert of(found, Claim.NO_RACES, "y")[0] is not Status.PROVEN
+
+
+def test_a_fact_counts_from_its_line_to_the_end_of_its_block() -> None:
+    @gpu.kernel
+    def before(x, ids, y):
+        gpu.launch(threads=4)
+        i = ids[gpu.thread]
+        y[gpu.thread] = x[i]
+        gpu.assume(i < size(x))
+
+    @gpu.kernel
+    def inside(x, ids, y):
+        gpu.launch(threads=4)
+        i = ids[gpu.thread]
+        if gpu.thread < 2:
+            gpu.assume(i < size(x))
+            y[gpu.thread] = 1.0
+        y[gpu.thread + 4] = x[i]
+
+    x, ids, y = data()
+    for kernel in (before, inside):
+        assert of(kernel.verify(x, ids, y), Claim.IN_BOUNDS, "x")[0] is not Status.PROVEN
+
+
+def test_a_barrier_is_not_said_to_part_threads_by_what_holds_for_all() -> None:
+    @gpu.kernel
+    def both(x, ids, y):
+        gpu.launch(threads=4)
+        s = gpu.shared("f32", 4)
+        i = ids[gpu.thread]
+        gpu.assume(i < size(x))
+        s[gpu.thread] = x[i]
+        gpu.barrier()
+        y[gpu.thread] = s[3 - gpu.thread]
+
+    found = both.verify(*data())
+    assert found.ok and found.given == ("i < size(x)",)
+
+
+def test_of_unknown_sizes_it_is_proven_for_all() -> None:
+    @gpu.kernel
+    def take(x: "(N)", ids: "(M)", y: "(M)"):
+        gpu.launch(grid=-(-size(ids) // 32), threads=32)
+        gpu.assume(ids, bounds=(0, size(x)))
+        i = gpu.workgroup.x * 32 + gpu.thread
+        if i < size(ids):
+            y[i] = x[ids[i]]
+
+    rng = np.random.default_rng(0)
+    for n, m in ((9, 40), (5, 3), (700, 65)):
+        x, ids, y = rng.random(n, np.float32), rng.integers(0, n, m).astype(np.uint32), np.zeros(m, np.float32)
+        take(x, ids, y)
+        assert (y == x[ids]).all() and take.size_reason == ""
+        assert take.verify(x, ids, y).ok
+    assert take.stats.traces == 1
+    with pytest.raises(KernelError, match="ids in"):
+        take.check_assumptions(x, ids + 700, y)
+
+
+def test_refusals() -> None:
+    def refused(body: object, word: str) -> None:
+        def kernel(x, ids, y):
+            gpu.launch(threads=4)
+            body(x, ids, y)
+            y[gpu.thread] = 0.0
+
+        with pytest.raises(KernelError, match=word):
+            gpu.kernel(kernel).ir(*data())
+
+    refused(lambda x, ids, y: gpu.assume(ids[gpu.thread]), "compare it")
+    refused(lambda x, ids, y: gpu.assume(size(x) < 3), "never so")
+    refused(lambda x, ids, y: gpu.assume(ids), r"bounds=\(low, high\) or ascending")
+    refused(lambda x, ids, y: gpu.assume(x, bounds=(0, 1)), "i32 or u32")
+    refused(lambda x, ids, y: gpu.assume(ids[0] < 3, ascending=True), "said of a tensor")
+    with pytest.raises(KernelError, match="there is no argument 'idz'"):
+        gather.assuming(bounds={"idz": (0, 1)})
