@@ -140,4 +140,4 @@ def test_the_page_tests_itself_and_sees_what_is_wrong(browser: Browser, tmp_path
     found = browser.show(html, module)
     assert found["result"] == "right" and "ms a launch" in found["text"], found
     assert browser.show(html, module.replace("params.a * x_0", "params.a + x_0"))["result"] == "wrong"
-    assert browser.show(html, module.replace("fn scaled", "fn other"))["result"] == "failed"
+    assert browser.show(html, module.replace("@compute", "@nothing"))["result"] == "failed"

@@ -154,13 +154,13 @@ def test_what_is_wrong_is_one_error_and_nothing_is_written(browser: Browser) -> 
             scaled.wgsl(2.0, np.zeros(shape, np.float32), np.zeros(shape, np.float32))
         assert text.startswith("scaled: '") and str(python.value).endswith(text)
     assert [text for text, _ in refused[2:-1]] == [
-        "scaled: M is 0, it takes u32 from 1 to 2147483647",
-        "scaled: N is undefined, it takes u32 from 1 to 2147483647",
-        "scaled: N is 19.5, it takes u32 from 1 to 2147483647",
+        "scaled: M is 0, it takes integers from 1 to 2147483647",
+        "scaled: N is undefined, it takes integers from 1 to 2147483647",
+        "scaled: N is 19.5, it takes integers from 1 to 2147483647",
         "scaled: x has 400 bytes, it needs 480",
         "scaled: two coordinates of y are one element, and it is written",
         "scaled: x has 400 bytes, it needs 416",
-        "scaled: x.stride[0] is -20, it takes u32 from 0 to 2147483647",
+        "scaled: x.stride[0] is -20, it takes integers from 0 to 2147483647",
         "scaled: x has 64 bytes, it needs 400",
         refused[10][0],
         "scaled: x and y are one, and it is written",
@@ -169,6 +169,22 @@ def test_what_is_wrong_is_one_error_and_nothing_is_written(browser: Browser) -> 
     assert refused[10][0].startswith("scaled: ") and "usage" in refused[10][0]
     assert refused[-1][0] == "scaled: the device was lost: destroyed"
     assert all(unwritten for _, unwritten in refused)
+
+
+#: What is larger than 3 KB beside its texts: four tensors with strides and offsets of their own.
+LARGER = {"attention": 3600, "matmul": 3400}
+
+
+@pytest.mark.parametrize("name", [*CASES, *[f"known {name}" for name in EXAMPLES if name != "attention_matrices"]])
+def test_a_module_is_small_beside_its_texts_and_comments(name: str) -> None:
+    if name in CASES:
+        module = exported(name)[0]
+    else:
+        example = EXAMPLES[name.removeprefix("known ")]()
+        module = module_text([example.kernel.exported(*example.arguments, sizes="known", **example.static)])
+    code = re.sub(r"^//.*\n|`(?:[^`\\]|\\.)*`,\n", "", module, flags=re.MULTILINE)
+    assert "@compute" not in code and "export{" in code
+    assert len(code.encode()) <= LARGER.get(name, 3072)
 
 
 #: The examples that are exported for known sizes alone.

@@ -11,18 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from ...errors import KernelError
-from .describe import ExportedFunction
+from .describe import RANGES, ExportedFunction
+from .javascript import escaped, helpers, listed, plan
 
 #: The typed array that holds elements of a type as a device does: bools as u32, halves by their bits.
 ARRAYS = {"f32": "Float32Array", "i32": "Int32Array", "u32": "Uint32Array", "bool": "Uint32Array", "f16": "Uint16Array"}
-OPERATORS = {"+": "+", "*": "*", "==": "==", "<=": "<=", "and": "&&", "or": "||"}
-#: Division and remainder of BigInts rounded down, as Python's: JavaScript's own are rounded to 0.
-ROUNDED = {"//": "floorDivide", "%": "floorModulo"}
-HELPERS = "const floorModulo = (a, b) => (a % b + b) % b, floorDivide = (a, b) => (a - floorModulo(a, b)) / b;\n"
-_TYPES = "fiu"
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -69,10 +64,18 @@ def module_text(functions: Sequence[ExportedFunction]) -> str:
     for function in functions:
         lines += [f"// {line}" for line in function.data["verdict"]]
         lines.append(f"// {function.name} sha256 {function.data['proof']}")
-    lines += ["const texts = [", *(f"{_template(text)}," for text in texts), "];", "const functions = ["]
-    printed = [f"{_js_function(f, numbers)}," for f, numbers in zip(functions, numbered, strict=True)]
-    helpers = HELPERS if any(name in text for text in printed for name in ROUNDED.values()) else ""
-    return "\n".join([*lines, *printed, "];", helpers + runtime_text()])
+    described = [_js_function(f, numbers) for f, numbers in zip(functions, numbered, strict=True)]
+    # A plan that several variants or functions have is written once.
+    plans = Counter(plan for _, variants in described for *_, plan in variants)
+    shared = {plan: f"plan{i}" for i, plan in enumerate(plan for plan, count in plans.items() if count > 1)}
+    lists = []
+    for held, variants in described:
+        named = [listed([needs, own, shared.get(plan, plan)]) for needs, own, plan in variants]
+        lists.append(listed([*held, listed(named)]))
+    data = "".join(f"const {name}={plan};\n" for plan, name in shared.items()) + f"const F={_lines(lists)};\n"
+    quoted = _lines(f"`{escaped(text)}`" for text in texts)
+    body = f"{helpers(data)}const T={quoted};\n{data}{runtime_text()}"
+    return "\n".join([*lines, body])
 
 
 def _version() -> str:
@@ -100,51 +103,38 @@ def source_hash() -> str:
     return hashlib.sha256((files(__package__) / "runtime.js").read_bytes()).hexdigest()
 
 
-def _template(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
-    return f"`{escaped}`"
+def _lines(items: Iterable[str]) -> str:
+    return "[\n" + "".join(f"{item},\n" for item in items) + "]"
 
 
-def _js_function(function: ExportedFunction, numbers: list[int]) -> str:
-    """A function as `runtime.js` takes it: `[name, buffers, numbers, variants]`, each a list of lists.
+def _js_function(function: ExportedFunction, numbers: list[int]) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """A function as `runtime.js` takes it: `[name, buffers, numbers]` and its variants, each `[needs, texts, plan]`.
 
-    A buffer is `[name, bytes, written, temporary]`, a number `[name, type, least, most, default]`, a variant
-    `[needs, lanes, limits, facts, launches]`, a fact `[holds, text]`, a launch `[text, entry, grid, buffers, params,
-    when]`, a parameter `[0 for a float, 1 for i32, 2 for u32, value]`. What is left out at an end is not there.
+    A buffer is `[name, written, temporary]`. A number is `[name, least, most]`, a float `[name, "f32"]`, and what a
+    call may leave out `[name]`. A plan is a function of the list of numbers, in which what is left out is undefined,
+    and gives `[why the call is refused, the bytes of each buffer, launches]`, each launch `[which of its texts, grid,
+    parameters, which buffers]` or what is false. What is left out at the end of a list is not there; a launch without
+    buffers binds all.
     """
     data = function.data
     buffers = [
-        [_compact(b["name"]), _arrow(b["bytes"]), "1" * b["written"], "1" * b.get("temporary", False)]
-        for b in data["buffers"]
+        listed([_compact(b["name"]), "1" * b["written"], "1" * b.get("temporary", False)]) for b in data["buffers"]
     ]
     given = []
     for number in data["numbers"]:
-        ends = [_compact(number[key]) if key in number else "" for key in ("least", "most")]
-        default = _arrow(number["default"]) if "default" in number else ""
-        given.append([_compact(number["name"]), _compact(number["type"]), *ends, default])
+        low, high = number.get("least", number["type"]), number.get("most", RANGES["i32"][1])
+        ends = ["" if "default" in number else _compact(low), "" if high == RANGES["i32"][1] else str(high)]
+        given.append(listed([_compact(number["name"]), *ends]))
     variants = []
     for variant in data["variants"]:
-        facts = [[_arrow(fact["holds"]), _compact(fact["text"])] for fact in variant["facts"]]
-        launches = [_js_launch(launch, function.texts, numbers) for launch in variant["launches"]]
-        held = [_compact(variant[key]) for key in ("needs", "lanes", "limits")]
-        variants.append([*held, _list(map(_list, facts)), _list(launches)])
-    return _list([_compact(function.name), *(_list(map(_list, lists)) for lists in (buffers, given, variants))])
-
-
-def _js_launch(launch: Mapping[str, Any], texts: Sequence[str], numbers: list[int]) -> str:
-    # A layout that is deduced from a text lacks what the text does not use, and so does what is bound.
-    used = _used(texts[launch["text"]])
-    bound = [str(b) if f"0 {i}" in used else "" for i, b in enumerate(launch["buffers"])]
-    params = [_list([str(_TYPES.index(p["type"][0])), _arrow(p["value"])]) for p in launch["params"]] * ("1 0" in used)
-    grid = _list([to_js(extent) for extent in launch["grid"]])
-    when = [_arrow(launch["when"])] if "when" in launch else []
-    text = str(numbers[launch["text"]])
-    return _list([text, _compact(launch["entry"]), f"s=>{grid}", f"[{','.join(bound)}]", _list(params), *when])
-
-
-def _list(items: Iterable[str]) -> str:
-    """A list without what is empty at its end."""
-    return f"[{','.join(items).rstrip(',')}]"
+        own = list(dict.fromkeys(launch["text"] for launch in variant["launches"]))
+        needs = [*variant["needs"], *[f"{name} {least}" for name, least in variant["limits"].items()]]
+        needs += [f"subgroupMinSize {variant['lanes']}"] * (variant["lanes"] > 0)
+        # A layout that is deduced from a text lacks what the text does not use, and so does what is bound.
+        used = [_used(function.texts[launch["text"]]) for launch in variant["launches"]]
+        texts = listed(str(numbers[text]) for text in own)
+        variants.append((_compact(needs), texts, plan(data, variant, used, own)))
+    return [_compact(function.name), listed(buffers), listed(given)], variants
 
 
 _COMMENT = re.compile(r"//[^\n]*")
@@ -158,41 +148,8 @@ def _used(text: str) -> set[str]:
     return {f"{group} {binding}" for group, binding, name in _BOUND.findall(code) if words[name] > 1}
 
 
-def _arrow(expression: Any) -> str:
-    return f"s=>{to_js(expression)}"
-
-
 def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-def to_js(expression: Any) -> str:
-    """An expression of the description as JavaScript over `s`, the numbers of a call; its integers are BigInts.
-
-    >>> to_js(["//", ["+", ["*", "M", 4], -1], 64]), to_js(3), to_js(float("-inf"))
-    ('floorDivide(s.M*4n-1n,64n)', '3', '-Infinity')
-    """
-    plain = isinstance(expression, float) or (isinstance(expression, int) and abs(expression) <= 1 << 53)
-    return json.dumps(expression) if plain else _js(expression, 0)
-
-
-def _js(expression: Any, outer: int) -> str:
-    """The same inside of an operation that binds so strongly."""
-    if isinstance(expression, str):
-        return f"s.{expression}" if _NAME.fullmatch(expression) else f"s[{json.dumps(expression)}]"
-    if isinstance(expression, int):
-        return f"{expression}n"
-    operator, *operands = expression
-    if (function := ROUNDED.get(operator)) is not None:
-        return f"{function}({','.join([_js(operand, 0) for operand in operands])})"
-    if len(operands) == 1:
-        return _js(operands[0], outer)
-    binds = _BINDS.index(operator) + 1
-    text = OPERATORS[operator].join([_js(operand, binds) for operand in operands]).replace("+-", "-")
-    return f"({text})" if outer >= binds else text
-
-
-_BINDS = ("or", "and", "==", "<=", "+", "*")
 
 
 def types_text(functions: Sequence[ExportedFunction]) -> str:

@@ -1,112 +1,84 @@
-// What launches the functions of this module. `functions` and `texts` stand before it, as lists, whose order
-// cutepy/gpu/export/es_module.py says. Sizes and other whole numbers are BigInts in formulas, so all arithmetic is exact.
+// What launches the functions of this module. The lists T of texts and F of functions stand before it, in the order that
+// cutepy/gpu/export/es_module.py says. Sizes and other whole numbers are BigInts in a plan, so all arithmetic is exact.
 // The usages of buffers, by WebGPU's numbers: 140 is STORAGE|COPY_SRC|COPY_DST, 9 MAP_READ|COPY_DST, 72 UNIFORM|COPY_DST.
-const ARRAYS = [Float32Array, Int32Array, Uint32Array]; // that hold a number of the types f, i, u
-const up = (n) => Math.ceil(Number(n) / 16 || 1) * 16;
 
 // The function of that name on a device, the first unless it is named: an async function of buffers by name, numbers by
 // name, and perhaps an encoder.
-export async function load(device, own = functions[0][0]) {
-  const check = (holds, why) => { if (!holds) throw Error(own + ": " + why); };
-  const f = functions.find((f) => f[0] == own);
-  check(f, "this module has " + functions.map((f) => f[0]));
-  const [, memories, numbers, variants] = f;
-  const lacks = ([needs, lanes]) => [
-    ...needs.filter((need) => !device.features.has(need)),
-    ...(lanes > (device.adapterInfo?.subgroupMinSize ?? 0) ? ["subgroups of " + lanes] : []),
-  ];
-  const way = variants.find((v) => !lacks(v)[0]);
-  check(way, "the device lacks " + lacks(variants.at(-1)));
-  const [, , limits, facts, all] = way, compiled = [];
-  const atMost = (n, limit, what) => check(n <= device.limits[limit], `${what} ${n}, ${limit} is ${device.limits[limit]}`);
-  for (const limit in limits) atMost(limits[limit], limit, "it needs");
+export async function load(device, own = F[0][0]) {
+  const fail = (why) => { throw Error(own + ": " + why); };
+  const [, memories, numbers, variants] = F.find(([name]) => name == own) ?? fail("this module has " + F.map(([name]) => name));
+  // A need is a feature, or a limit and what it has to be at least.
+  const lacks = ([needs]) => needs.flatMap((need) => {
+    const [name, least] = need.split(" "), has = device.limits[name] ?? device.adapterInfo?.[name];
+    return device.features.has(name) || least <= has ? [] : need + (has ? ", it has " + has : "");
+  });
+  const [, own_texts, plan] = variants.find((v) => !lacks(v)[0]) ?? fail("the device lacks " + lacks(variants.at(-1)));
   let lost;
   device.lost.then((info) => (lost = info.reason));
-  for (const [text, entryPoint] of all)
-    compiled[text] ??= device.createComputePipelineAsync({
-      layout: "auto", compute: { module: device.createShaderModule({ code: texts[text] }), entryPoint },
-    });
-  const pipelines = await Promise.all(compiled);
+  const pipelines = await Promise.all(own_texts.map((text) => device.createComputePipelineAsync({
+    layout: "auto", compute: { module: device.createShaderModule({ code: T[text] }) },
+  })));
 
   return async (given, values = {}, encoder) => {
-    // Every check comes before the first write.
-    check(!lost, "the device was lost: " + lost);
-    const s = {};
-    for (const [name, type, least, most, otherwise] of numbers) {
-      const v = values[name] ?? (otherwise && Number(otherwise(s))), whole = most != null;
-      check(typeof v == "number" && (!whole || (v % 1 == 0 && least <= v && v <= most)),
-        `${name} is ${v}, it takes ${type}` + (whole ? ` from ${least} to ${most}` : ""));
-      s[name] = whole ? BigInt(v) : s[name] ?? v;
-    }
-    for (const [holds, fact] of facts) check(holds(s), fact.replace(/{(.+?)}/g, (_, name) => s[name]));
-    const sizes = memories.map(([name, bytes, written, temporary], i) => {
-      const x = given[name], array = ArrayBuffer.isView(x), n = array ? x.byteLength : x?.size;
-      const size = up(bytes(s)), least = array ? bytes(s) : size;
-      atMost(size, "maxStorageBufferBindingSize", name + " takes");
-      if (!temporary) {
-        check(n >= least, `${name} has ${n} bytes, it needs ${least}`);
-        check(!array || !encoder, name + " is an array; an encoder takes GPUBuffers");
-        for (const [other, , too] of memories.slice(0, i)) check(given[other] != x || !(too || written), `${other} and ${name} are one, and it is written`);
-      }
-      return size;
-    });
-    const launches = all.filter((l) => !l[5] || l[5](s)), grids = launches.map((l) => l[2](s).map(Number));
-    for (const n of grids.flat()) check(n > 0 && n < 65536, `a grid of ${n}, not 1 to 65535`);
-
-    device.pushErrorScope("validation");
-    const made = [], back = [];
-    const make = (size, usage, data) => {
-      const buffer = device.createBuffer({ size, usage });
+    // Every check comes before the first write. `made` are buffers of this call, `back` what it gives back.
+    if (lost) fail("the device was lost: " + lost);
+    const made = [], back = [], [why, bytes, planned] = plan(numbers.map(([name, least, most = 2147483647]) => {
+      const v = values[name], float = least == "f32";
+      if (v == null && least == null) return; // the plan knows what it is then
+      (float ? v?.toFixed : v % 1 == 0 && v >= (least ?? 0) && v <= most) ||
+        fail(`${name} is ${v}, it takes ` + (float ? least : `integers from ${least ?? 0} to ${most}`));
+      return float ? v : BigInt(v);
+    }));
+    if (why) fail(why);
+    const launches = planned.filter((launch) => launch && launch[1].map((n) => n > 0 && n < 65536 || fail(`a grid of ${n}, not 1 to 65535`)));
+    const make = (size, usage, data, buffer = device.createBuffer({ size, usage })) => {
       made.push(buffer);
       if (data) device.queue.writeBuffer(buffer, 0, data);
       return buffer;
     };
-    const buffers = memories.map(([name, , written, temporary], i) => {
-      const x = given[name], size = sizes[i];
-      if (temporary) return make(size, 140);
-      if (!ArrayBuffer.isView(x)) return x;
-      const data = new Uint8Array(size), mine = new Uint8Array(x.buffer, x.byteOffset, Math.min(x.byteLength, size));
-      data.set(mine);
-      const buffer = make(size, 140, data);
-      if (written) back.push([buffer, mine]);
-      return buffer;
+    const makers = memories.map(([name, written, temporary], i) => {
+      const x = given[name], n = x?.byteLength ?? x?.size, size = Math.ceil(Number(bytes[i]) / 16 || 1) * 16, least = x?.buffer ? bytes[i] : size;
+      if (temporary) return () => make(size, 140);
+      n >= least || fail(`${name} has ${n} bytes, it needs ${least}`);
+      memories.map(([other, too], j) => j < i && given[other] == x && (too || written) && fail(`${other} and ${name} are one, and it is written`));
+      if (!x.buffer) return () => x;
+      if (encoder) fail(name + " is an array; an encoder takes GPUBuffers");
+      return () => {
+        const data = new Uint8Array(size), mine = new Uint8Array(x.buffer, x.byteOffset, Math.min(n, size));
+        data.set(mine);
+        const buffer = make(size, 140, data);
+        if (written) back.push([mine, buffer, make(size, 9)]);
+        return buffer;
+      };
     });
-    const commands = encoder ?? device.createCommandEncoder(), pass = commands.beginComputePass();
-    launches.forEach(([text, , , bound, params], i) => {
-      const bind = (at, buffers) => pass.setBindGroup(at, device.createBindGroup({
-        layout: pipelines[text].getBindGroupLayout(at),
+
+    device.pushErrorScope("validation");
+    const buffers = makers.map((make) => make()), commands = encoder ?? device.createCommandEncoder(), pass = commands.beginComputePass();
+    for (const [at, grid, params, bound] of launches) {
+      const bind = (group, buffers) => pass.setBindGroup(group, device.createBindGroup({
+        layout: pipelines[at].getBindGroupLayout(group),
         entries: buffers.flatMap((buffer, binding) => ({ binding, resource: { buffer } })),
       }));
-      pass.setPipeline(pipelines[text]);
-      bind(0, bound.map((b) => buffers[b]));
-      const words = params.map(([type, value]) => new Uint32Array(ARRAYS[type].of(Number(value(s))).buffer)[0]);
-      if (params[0]) bind(1, [make(up(4 * words.length), 72, new Uint32Array(words))]);
-      pass.dispatchWorkgroups(...grids[i]);
-    });
+      pass.setPipeline(pipelines[at]);
+      bind(0, bound?.map((b) => buffers[b]) ?? buffers);
+      if (params) bind(1, [make(4 * params.length, 72, Uint32Array.from(params, Number))]);
+      pass.dispatchWorkgroups(...grid.map(Number));
+    }
     pass.end();
-    const staged = back.map(([buffer]) => {
-      const staging = make(buffer.size, 9);
-      commands.copyBufferToBuffer(buffer, 0, staging, 0, buffer.size);
-      return staging;
-    });
+    for (const [, buffer, staging] of back) commands.copyBufferToBuffer(buffer, 0, staging, 0, staging.size);
     if (!encoder) device.queue.submit([commands.finish()]);
     const wrong = await device.popErrorScope();
-    check(!wrong, wrong?.message);
-    if (encoder) return;
-    await Promise.all(staged.map((staging) => staging.mapAsync(1))).catch((error) => check(0, error.message));
-    back.forEach(([, mine], i) => mine.set(new Uint8Array(staged[i].getMappedRange(), 0, mine.length)));
-    made.forEach((buffer) => buffer.destroy());
+    if (wrong) fail(wrong.message);
+    await Promise.all(back.map(([, , staging]) => staging.mapAsync(1)));
+    back.map(([mine, , staging]) => mine.set(new Uint8Array(staging.getMappedRange(), 0, mine.length)));
+    if (!encoder) made.map((buffer) => buffer.destroy());
   };
 }
 
-// A device with the features that the functions can use and the adapter has, and with its limits.
+// A device with the adapter's limits, and with its features that kernels can use.
 export async function open() {
-  const adapter = await navigator.gpu?.requestAdapter();
-  if (!adapter) throw Error("WebGPU is not to be had here");
-  const requiredFeatures = [], requiredLimits = {};
-  for (const [, , , variants] of functions) for (const [needs, , limits] of variants) {
-    requiredFeatures.push(...needs.filter((need) => adapter.features.has(need)));
-    for (const k in limits) requiredLimits[k] = adapter.limits[k];
-  }
-  return adapter.requestDevice({ requiredFeatures, requiredLimits });
+  const adapter = await navigator.gpu?.requestAdapter(), requiredLimits = {};
+  if (!adapter) throw Error("no WebGPU here");
+  for (const name in adapter.limits) requiredLimits[name] = adapter.limits[name];
+  return adapter.requestDevice({ requiredFeatures: ["subgroups", "shader-f16"].filter((name) => adapter.features.has(name)), requiredLimits });
 }

@@ -49,6 +49,79 @@ def evaluate(formula: Formula, values: Mapping[str, int]) -> int:
     return int(reduce(_APPLY[op], numbers))
 
 
+def simplified(formula: Formula) -> Formula:
+    """A formula that has the same truth or number for all numbers: what is known is computed, a sum and a product have
+    their number last, and a comparison has no number below 0 as a factor.
+
+    >>> simplified(("<=", 0, ("+", 12, ("*", -4, ("+", "n", 0)))))
+    ('<=', ('*', 'n', 4), 12)
+    >>> simplified(("and", ("==", ("%", 32, 4), 0), ("or", ("==", "n", 1), ("==", "n", 1))))
+    ('==', 'n', 1)
+    """
+    if not isinstance(formula, tuple):
+        return formula
+    op, *parts = formula[0], *map(simplified, formula[1:])
+    if op in ("+", "*", "and", "or"):
+        flat = [p for part in parts for p in (part[1:] if isinstance(part, tuple) and part[0] == op else (part,))]
+        terms, number = [p for p in flat if not isinstance(p, int)], evaluate((op, _NEUTRAL[op], *_numbers(flat)), {})
+        if op in ("and", "or"):
+            terms = list(dict.fromkeys(terms))
+        if number != _NEUTRAL[op]:
+            terms = [number] if op != "+" and number in (0, 1) else [*terms, number]
+        return (op, *terms) if len(terms) > 1 else terms[0] if terms else number
+    if all(isinstance(part, int) for part in parts):
+        return evaluate((op, *parts), {})
+    if op in ("//", "%") and parts[1] == 1:
+        return parts[0] if op == "//" else 0
+    if op == "<=" and 0 in parts:
+        low, high = [([*side[1:]] if isinstance(side, tuple) and side[0] == "+" else [side]) for side in parts]
+        left, right = _not_negative(low, high), _not_negative(high, low)
+        return op, simplified(("+", *left)), simplified(("+", *right))
+    return op, *parts
+
+
+_NEUTRAL: Mapping[str, int] = {"+": 0, "*": 1, "and": 1, "or": 0}
+
+
+def _numbers(parts: Sequence[Formula]) -> list[int]:
+    return [part for part in parts if isinstance(part, int)]
+
+
+def _factor(term: Formula) -> int:
+    """The number that a term of a sum begins with."""
+    if isinstance(term, tuple) and term[0] == "*" and isinstance(term[-1], int):
+        return term[-1]
+    return term if isinstance(term, int) else 1
+
+
+def _not_negative(mine: Sequence[Formula], others: Sequence[Formula]) -> list[Formula]:
+    """The terms of a side of a comparison without those of a factor below 0, and those of the other side instead."""
+    taken: list[Formula] = [simplified(("*", term, -1)) for term in others if _factor(term) < 0]
+    return [term for term in mine if _factor(term) >= 0] + taken
+
+
+def least_of(formula: Formula, least: Mapping[str, int]) -> int | None:
+    """A number that a formula is never below, for numbers that are at least so much; None where this tells none.
+
+    >>> least_of(("//", ("+", ("*", "n", 4), 63), 64), {"n": 1}), least_of(("+", "n", ("*", "m", -1)), {"n": 1, "m": 0})
+    (1, None)
+    """
+    if isinstance(formula, int):
+        return formula
+    if isinstance(formula, str):
+        return least.get(formula)
+    op, *parts = formula
+    if op not in _APPLY:
+        return 0
+    bounds = [bound for part in parts if (bound := least_of(part, least)) is not None]
+    if len(bounds) < len(parts) or (op != "+" and min(bounds) < 0):
+        return None
+    if op in ("//", "%"):
+        by = parts[1]
+        return None if not isinstance(by, int) or by <= 0 else bounds[0] // by if op == "//" else 0
+    return reduce(_APPLY[op], bounds)
+
+
 def text_of(formula: Formula, name: Callable[[Formula], str | None]) -> str:
     """A formula in Python; `name` gives what names a number of the call, or a formula that has been computed.
 

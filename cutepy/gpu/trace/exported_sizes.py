@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import permutations
-from typing import Any
 
 from ...tensor.dtypes import u32
 from ..export.describe import BoundMemory, Form, Number, View
-from ..runtime.formulas import Formula
+from ..runtime.formulas import Formula, simplified
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments
 from .sizes import LARGEST, divisors_of
-from .unknown_sizes import WIDEST, rank_of, values_of
+from .unknown_sizes import WIDEST, apart, rank_of, values_of
 
 WORDS = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4}
 """The bytes of an element in a buffer."""
@@ -45,8 +43,8 @@ class ExportedSizes:
                 shape, stride, offset = self._of(a)
                 text = f"({','.join(map(str, shape))}):({','.join(map(str, stride))})"
                 view |= {"layout": text, "shape": shape, "stride": stride, "offset": offset}
-                ends = [_times(_minus_one(n), step) for n, step in zip(shape, stride, strict=True)]
-                needs[a.slot] = _times(_plus(offset, *ends, 1), WORDS[types[a.slot]])
+                ends = [("*", ("+", n, -1), step) for n, step in zip(shape, stride, strict=True)]
+                needs[a.slot] = _times(("+", offset, *ends, 1), WORDS[types[a.slot]])
             views[a.slot].append(view)
         return [BoundMemory(kind, need, tuple(own)) for kind, need, own in zip(types, needs, views, strict=True)]
 
@@ -60,12 +58,12 @@ class ExportedSizes:
             if name in sizes
         ]
         for formula, text, stated in plan.conditions:
-            holds: Formula = ("<=", 0, self.renamed(formula))
+            holds = self.renamed(("<=", 0, formula))
             facts.append((holds, f"'{text}' was stated; {shown}" if stated else f"its proof asks for {text}; {shown}"))
         params = {name: self.renamed(formula) for name, formula in plan.params}
         x, y, z = (self.renamed(n) for n in plan.grid)
         program = replace(program, plan=replace(plan, grid=(x, y, z)))
-        return Form(program, {**self.call.offsets, **params}, None, (*facts, *self._apart(program)))
+        return Form(program, {**self.call.offsets, **params}, None, (*_without_implied(facts), *self._apart(program)))
 
     def aligned(self) -> Formula:
         """Whether 4 divides what vectors need: offsets, strides, and extents along stride 1."""
@@ -77,17 +75,21 @@ class ExportedSizes:
             unit = a.sizes.stride.index(1)
             numbers = [shape[unit], offset, *(step for axis, step in enumerate(stride) if axis != unit)]
             parts += [("==", ("%", n, WIDEST), 0) for n in numbers]
-        return "and", *dict.fromkeys(parts)
+        return simplified(("and", *parts))
 
     def renamed(self, formula: Formula) -> Formula:
-        """A formula of a plan in the numbers of an exported call."""
+        """A formula of a plan in the numbers of an exported call, simplified; a stride of a call is not below 0."""
+        return simplified(self._renamed(formula))
+
+    def _renamed(self, formula: Formula) -> Formula:
         if isinstance(formula, str):
             return self.names.get(formula, formula)
         if isinstance(formula, int):
             return formula
-        op, *parts = [formula[0], *map(self.renamed, formula[1:])]
+        op, *parts = [formula[0], *map(self._renamed, formula[1:])]
         # Modulo 2^32, where no number of a call is that large.
-        return parts[0] if op == "%" and parts[1] == 1 << 32 and parts[0] in self._small() else (op, *parts)
+        plain = op == "abs" or (op == "%" and parts[1] == 1 << 32 and parts[0] in self._small())
+        return parts[0] if plain else (op, *parts)
 
     def _small(self) -> set[Formula]:
         names = [str(number["name"]) for number in self.numbers]
@@ -104,28 +106,13 @@ class ExportedSizes:
         return shape, [self.names[f"{a.name}.stride[{axis}]"] for axis in axes], self.names[f"{a.name}.offset"]
 
     def _apart(self, program: Program) -> list[tuple[Formula, str]]:
-        """That no two coordinates of a tensor that is written are one element: in some order of its axes, each stride
-        reaches further than those before it together."""
-        found: list[tuple[Formula, str]] = []
+        """That no two coordinates of a tensor that is written are one element."""
+        found = []
         for a in self.call.arguments:
-            if a.sizes is None or program.bindings[a.slot].access != "read_write":
-                continue
-            shape, stride, _ = self._of(a)
-            if all(isinstance(step, int) for step in stride) and len(stride) < 2 and 0 not in stride:
-                continue
-            orders: list[Formula] = []
-            for order in permutations(range(len(shape))):
-                if 1 in stride and order[0] != stride.index(1):
-                    continue  # it can only be first
-                reach: Formula = 1
-                parts: list[Formula] = []
-                for axis in order:
-                    if stride[axis] != 1:
-                        parts.append(("or", ("==", shape[axis], 1), ("<=", reach, stride[axis])))
-                    reach = _plus(reach, _times(_minus_one(shape[axis]), stride[axis]))
-                orders.append(("and", *parts))
-            found.append((("or", *orders), f"two coordinates of {a.name} are one element, and it is written"))
-        return found
+            if a.sizes is not None and program.bindings[a.slot].access == "read_write":
+                holds = self.renamed(apart(a, every=True))
+                found.append((holds, f"two coordinates of {a.name} are one element, and it is written"))
+        return [(holds, text) for holds, text in found if holds != 1]
 
 
 def exported_sizes(call: BoundArguments) -> ExportedSizes:
@@ -166,6 +153,23 @@ def whole_numbers(call: BoundArguments, program: Program, plan: LaunchPlan) -> l
     ]
 
 
+def _without_implied(facts: list[tuple[Formula, str]]) -> list[tuple[Formula, str]]:
+    """Facts without those that a multiple of `by` implies: n rounded up to one is no less than to one of a divisor."""
+    rounded = {}
+    for holds, _ in facts:
+        match holds:
+            case ("<=", ("*", ("//", n, int(by)), int(times)), int(most)) if by == times:
+                rounded[holds] = simplified(("+", n, 1, -by)), by, most
+
+    def implied(fact: Formula) -> bool:
+        if fact not in rounded:
+            return False
+        n, by, most = rounded[fact]
+        return any(m == n and more % by == 0 and more > by and least <= most for m, more, least in rounded.values())
+
+    return [fact for fact in facts if not implied(fact[0])]
+
+
 def either(first: Form, second: Form, when: Formula) -> list[Form]:
     """The first form where that holds and what its proof asks for does, else the second; the facts are those of the
     one that is launched."""
@@ -195,32 +199,5 @@ def _compact(a: Argument, names: Mapping[str, Formula]) -> dict[int, Formula]:
     return found
 
 
-def _times(left: Formula, right: Formula) -> Formula:
-    factors: list[Any] = []
-    number = 1
-    for part in (left, right):
-        for factor in part[1:] if isinstance(part, tuple) and part[0] == "*" else (part,):
-            if isinstance(factor, int):
-                number *= factor
-            else:
-                factors.append(factor)
-    if not factors or number == 0:
-        return number
-    factors += [number] if number != 1 else []
-    return factors[0] if len(factors) == 1 else ("*", *factors)
-
-
-def _plus(*parts: Formula) -> Formula:
-    flat: list[Any] = []
-    for part in parts:
-        flat += part[1:] if isinstance(part, tuple) and part[0] == "+" else (part,)
-    number = sum(part for part in flat if isinstance(part, int))
-    terms = [part for part in flat if not isinstance(part, int)]
-    if not terms:
-        return number
-    terms += [number] if number else []
-    return terms[0] if len(terms) == 1 else ("+", *terms)
-
-
-def _minus_one(n: Formula) -> Formula:
-    return _plus(n, -1)
+def _times(*factors: Formula) -> Formula:
+    return simplified(("*", *factors))

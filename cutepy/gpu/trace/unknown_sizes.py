@@ -434,7 +434,7 @@ def host_checks(
         found.append((("<=", 0, low), f"{a.name} begins inside its memory"))
         found.append((("<=", ("+", 1, high), f"{a.name}.length"), f"{a.name} ends inside its memory"))
         if a.name in written and a.sizes.stride != (1,):
-            found.append((_apart(shape, stride), f"no two coordinates of {a.name} are one element"))
+            found.append((apart(a), f"no two coordinates of {a.name} are one element"))
     return tuple(found)
 
 
@@ -446,18 +446,22 @@ def _ends(offset: str, shape: list[str], stride: list[str]) -> tuple[Formula, Fo
     return ("+", offset, *low), ("+", offset, *high)
 
 
-def _apart(shape: list[str], stride: list[str]) -> Formula:
-    """Whether, in some order of the axes, each stride reaches further than those before it together. Of more than three
-    axes two orders are looked at; `tells_apart` decides where this says no."""
-    axes = range(len(shape))
+def apart(a: Argument, *, every: bool = False) -> Formula:
+    """Whether, in some order of the axes, each stride reaches further than those before it together; stride 1 can only
+    be first. Of more than three axes two orders are looked at, unless `every` order is asked for; `tells_apart` decides
+    where this says no."""
+    assert a.sizes is not None
+    axes = range(rank_of(a))
+    first = [axis for axis in axes if a.sizes.stride[axis] == 1][:1]
+    others = tuple(axis for axis in axes if axis not in first)
     orders: list[Formula] = []
-    for order in permutations(axes) if len(axes) <= 3 else (tuple(axes), tuple(reversed(axes))):
+    for order in permutations(others) if len(axes) <= 3 or every else (others, others[::-1]):
         parts: list[Formula] = []
         reach: list[Formula] = [1]
-        for axis in order:
-            further: Formula = ("<=", ("+", *reach), ("abs", stride[axis]))
-            parts.append(_or(("==", shape[axis], 1), further))
-            reach.append(("*", ("+", shape[axis], -1), ("abs", stride[axis])))
+        for axis in (*first, *order):
+            n, step = f"{a.name}.shape[{axis}]", ("abs", f"{a.name}.stride[{axis}]")
+            parts.append(_or(("==", n, 1), ("<=", ("+", *reach), step)))
+            reach.append(("*", ("+", n, -1), step))
         orders.append(("and", *parts))
     return ("or", *orders)
 
