@@ -176,4 +176,81 @@ SHADERS = [
         + body("if (id.x < p.n) { y[id.x] = x[id.x]; }"),
         Bindings({"x": 100, "y": 100}, {"p.n": 100}, (2, 1, 1)), "proven",
     ),
+    Shader(
+        "a switch that is left from inside a block",
+        body(
+            "var i = 0u; switch (id.x) { case 0u: { if (x[0] > 0.0) { break; } i = 7u; } default: { i = id.x; } }"
+            "if (id.x == 0u && i < 8u) { y[i] = 1.0; }"
+        ),
+        HUNDRED, "proven",
+    ),
+    Shader(
+        "a return from a case",
+        body("switch (id.x) { case 0u: { if (x[0] > 0.0) { return; } } default: {} } y[id.x] = 1.0;"),
+        HUNDRED, "refuted",
+    ),
+    Shader(
+        "what a texture holds is any value",
+        "@group(0) @binding(2) var t: texture_2d<u32>;"
+        "@group(0) @binding(3) var out: texture_storage_2d<r32uint, write>;\n"
+        + body(
+            "let size = textureDimensions(t); let i = textureLoad(t, vec2u(id.x % size.x, 0u), 0).x;"
+            "textureStore(out, id.xy, vec4u(i)); if (i < 100u && id.x == 0u) { y[i] = 1.0; }"
+        ),
+        HUNDRED, "proven",
+    ),
+    Shader(
+        "a texture gives no index",
+        "@group(0) @binding(2) var t: texture_2d<u32>;\n"
+        + body("if (id.x == 0u) { y[textureLoad(t, vec2u(0u), 0).x] = 1.0; }"), HUNDRED, "undecided",
+    ),
+    Shader(
+        "two texels are not equal",
+        "@group(0) @binding(2) var t: texture_2d<f32>; @group(0) @binding(3) var s: sampler;\n"
+        + body(
+            "let a = textureSampleLevel(t, s, vec2f(0.5), 0.0).r; let b = textureSampleLevel(t, s, vec2f(0.5), 0.0).r;"
+            "if (a != b) { y[id.x] = 1.0; }"
+        ),
+        HUNDRED, "undecided",
+    ),
+    Shader(
+        "bits of an index",
+        body("y[insertBits(0u, id.x, 1u, 5u)] = x[extractBits(id.x, 0u, 6u)];", size="32"),
+        Bindings(lengths={"x": 64, "y": 63}), "proven",
+    ),
+    Shader(
+        "bits of an index, one element less",
+        body("y[insertBits(0u, id.x, 1u, 5u)] = x[extractBits(id.x, 0u, 6u)];", size="32"),
+        Bindings(lengths={"x": 64, "y": 62}), "refuted",
+    ),
+    Shader(
+        "workgroup memory starts with zeros",
+        Y + "var<workgroup> n: atomic<u32>; @compute @workgroup_size(64) fn main(" + LOCAL + ") {"
+        "atomicAdd(&n, 1u); workgroupBarrier(); if (local.x == 0u && group.x == 0u) { y[0] = f32(atomicLoad(&n)); } }",
+        HUNDRED, "proven",
+    ),
+    Shader(
+        "private variables start with what they are set to",
+        X + Y + "var<private> i: u32 = 7u; var<private> v: vec2u; @compute @workgroup_size(1) fn main() {"
+        "y[i + v.y] = 1.0; i += 100u; }",
+        Bindings(lengths={"x": 8, "y": 8}), "proven",
+    ),
+    Shader(
+        "a lane of a vector of the launch at an index",
+        "struct P { n: vec4<u32> } @group(0) @binding(2) var<uniform> p: P;\n"
+        + body("y[id.x + p.n[id.x % 4u]] = 1.0;", size="4"),
+        Bindings({"x": 100, "y": 100}, {"p.n.x": 1, "p.n.y": 2, "p.n.z": 3, "p.n.w": 96}), "proven",
+    ),
+    Shader(
+        "a struct whose name begins like a vector",
+        "struct vec5 { x: u32, w: u32 } struct material { i: u32 }\n"
+        + body("let v = vec5(3u, 4u); let m = material(5u); if (id.x == 0u) { y[v.w + m.i] = 1.0; }"),
+        HUNDRED, "proven",
+    ),
+    Shader(
+        "sizes that are computed",
+        "override n = 8u; const m = max(4u, n); const k = 1u << 3u; var<workgroup> s: array<f32, m * k>;\n"
+        + body("s[id.x] = 1.0; if (id.x < 8u) { y[id.x] = s[id.x]; }", size="64"),
+        Bindings({"x": 8, "y": 8}, {"n": 8}), "proven",
+    ),
 ]  # fmt: skip

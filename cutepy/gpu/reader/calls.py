@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import reduce
 
-from ...tensor.dtypes import DType, bool_, f32, i32, u32
+from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .. import ir
 from .memory import ArrayType, AtomicType, Items, Place, StructType, Value, VectorType
 from .syntax import SyntaxNode
-from .values import ValueReader
+from .textures import TextureReader
 
 #: Functions of numbers, by the IR's name.
 _FUNCTIONS = {
@@ -26,6 +26,14 @@ _FUNCTIONS = {
     "countTrailingZeros": "trailing_zeros",
     "reverseBits": "reverse_bits",
 }
+#: Functions of subgroups of which only the type of the result is read.
+_ANY_LANES = frozenset(
+    "subgroupInclusiveMul subgroupExclusiveMul subgroupElect quadBroadcast quadSwapX quadSwapY quadSwapDiagonal".split()
+)
+#: Functions that are made of others: of vectors and floats, of bits, of 16-bit parts.
+_VECTORS = frozenset("transpose determinant smoothstep faceForward reflect ldexp quantizeToF16 modf".split())
+_BITS = frozenset("extractBits insertBits firstLeadingBit firstTrailingBit".split())
+_PARTS = frozenset("pack2x16snorm pack2x16unorm unpack2x16snorm unpack2x16unorm".split())
 #: Functions of whole words: the lanes of the result, and whether the operands are the lanes of one vector.
 _WORDS = {
     "pack2x16float": "pack2x16float",
@@ -45,7 +53,7 @@ _ATOMICS = {
     "atomicAdd": "Add", "atomicSub": "Sub", "atomicMin": "Min", "atomicMax": "Max", "atomicAnd": "And",
     "atomicOr": "Or", "atomicXor": "Xor", "atomicExchange": "Exchange", "atomicStore": "Store", "atomicLoad": "Load",
 }  # fmt: skip
-_BARRIERS = {"workgroupBarrier": False, "storageBarrier": True}
+_BARRIERS = {"workgroupBarrier": False, "storageBarrier": True, "textureBarrier": True}
 _SUBGROUP = {
     "subgroupAdd": "subgroup_add", "subgroupMul": "subgroup_mul", "subgroupMin": "subgroup_min",
     "subgroupMax": "subgroup_max", "subgroupAnd": "subgroup_and", "subgroupOr": "subgroup_or",
@@ -57,7 +65,7 @@ _SUBGROUP = {
 }  # fmt: skip
 
 
-class CallReader(ValueReader):
+class CallReader(TextureReader):
     """Calls of what WGSL has: constructors, functions of numbers, atomics, barriers, subgroups."""
 
     def inlined(self, node: SyntaxNode, found: SyntaxNode, scope: Mapping[str, Value]) -> Value:
@@ -86,6 +94,8 @@ class CallReader(ValueReader):
             return ir.const(place.variable.leaves[path].extents[0])
         if name in _ATOMICS or name == "atomicCompareExchangeWeak":
             return self.atomic(node, [self.value(argument, scope) for argument in arguments])
+        if name.startswith("texture"):
+            return self.of_texture(node, [self.value(argument, scope) for argument in arguments])
         values: list[Value] = []
         for number, argument in enumerate(arguments):
             value = self.read(self.value(argument, scope))
@@ -110,6 +120,16 @@ class CallReader(ValueReader):
             return self.each(lambda *items: self.function(_FUNCTIONS[name], *items), *values)
         if name in _SUBGROUP:
             return self.each(lambda *items: self.let(name, self.subgroup(_SUBGROUP[name], *items)), *values)
+        if name == "subgroupBallot":
+            votes = self.let(
+                name, ir.call("subgroup_ballot", self.scalar(values[0] if values else ir.const(True, bool_)))
+            )
+            return Items(ir.component(votes, lane) for lane in range(4))
+        if name in _ANY_LANES:  # what other lanes hold is any value; the vote says that they take part
+            self.let(name, ir.call("subgroup_any", ir.const(True, bool_)))
+            return self.each(
+                lambda x: self.unknown(self.scalar(x).dtype), values[0] if values else ir.const(True, bool_)
+            )
         if name in _WORDS:
             operands = values[0] if isinstance(values[0], Items) else values
             made = ir.call(_WORDS[name], *[self.scalar(x) for x in operands])
@@ -133,21 +153,137 @@ class CallReader(ValueReader):
             return self.each(lambda x: self.function("clamp", x, 0.0, 1.0), values[0])
         if name == "step":
             return self.each(lambda edge, x: self.selected(self.binary("<=", edge, x), 1.0, 0.0), *values)
+        if name in _VECTORS or name in _BITS or name in _PARTS:
+            return self.composed(name, values)
         if name == "cross":
             (a, b, c), (x, y, z) = (tuple(value) if isinstance(value, Items) else () for value in values)
             pairs = ((b, z, c, y), (c, x, a, z), (a, y, b, x))
             return Items(self.binary("-", self.binary("*", p, q), self.binary("*", r, s)) for p, q, r, s in pairs)
-        if name in (
-            "extractBits",
-            "insertBits",
-            "firstLeadingBit",
-            "firstTrailingBit",
-            "ldexp",
-            "quantizeToF16",
-            "modf",
-        ):
-            raise self.refuse(node, f"{name} is not read")
         raise self.refuse(node, f"the function {name} is not read")
+
+    def composed(self, name: str, values: list[Value]) -> Value:
+        """A function of WGSL that is made of others."""
+        match name:
+            case "transpose" if isinstance(values[0], Items):
+                columns = [column for column in values[0] if isinstance(column, Items)]
+                return Items(Items(row) for row in zip(*columns, strict=True))
+            case "determinant" if isinstance(values[0], Items):
+                return self.determinant([column for column in values[0] if isinstance(column, Items)])
+            case "smoothstep":
+                return self.each(self.smooth, *values)
+            case "faceForward":
+                return self.each(
+                    lambda x: self.selected(self.binary("<", self.dot(*values[1:]), 0.0), x, self.unary("-", x)),
+                    values[0],
+                )
+            case "reflect":
+                twice = self.binary("*", 2.0, self.dot(values[1], values[0]))
+                return self.each(lambda x, n: self.binary("-", x, self.binary("*", twice, n)), *values)
+            case "ldexp":
+                return self.each(lambda x, e: self.binary("*", x, self.function("exp2", self.cast(e, f32))), *values)
+            case "quantizeToF16":
+                return self.each(lambda x: ir.cast(ir.cast(self.scalar(x, f32), f16), f32), values[0])
+            case "modf":
+                whole = self.each(lambda x: self.function("trunc", x), values[0])
+                return {"fract": self.each(lambda x, w: self.binary("-", x, w), values[0], whole), "whole": whole}
+            case "pack2x16snorm" | "pack2x16unorm" if isinstance(values[0], Items):
+                low, high = (self.rounded(x, name) for x in values[0])
+                return ir.binary("|", low, ir.binary("<<", high, ir.const(16)))
+            case "unpack2x16snorm" | "unpack2x16unorm":
+                word = self.scalar(values[0], u32)
+                return Items(self.spread(ir.binary("<<", word, ir.const(up)), name) for up in (16, 0))
+        return self.each(lambda *items: self.bits(name, *items), *values)
+
+    def determinant(self, columns: list[Items]) -> Value:
+        """By the first column."""
+        if len(columns) == 1:
+            return columns[0][0]
+        total: Value = 0.0
+        for row, number in enumerate(columns[0]):
+            minor = [Items(column[:row] + column[row + 1 :]) for column in columns[1:]]
+            term = self.binary("*", number, self.determinant(minor))
+            total = self.binary("-" if row % 2 else "+", total, term)
+        return total
+
+    def smooth(self, low: Value, high: Value, x: Value) -> Value:
+        t = self.function("clamp", self.binary("/", self.binary("-", x, low), self.binary("-", high, low)), 0.0, 1.0)
+        return self.binary("*", self.binary("*", t, t), self.binary("-", 3.0, self.binary("*", 2.0, t)))
+
+    def rounded(self, value: Value, name: str) -> ir.Expr:
+        """A float of -1 to 1, or 0 to 1, as 16 bits."""
+        signed = "snorm" in name
+        limited = self.function("clamp", value, -1.0 if signed else 0.0, 1.0)
+        whole = self.function("floor", self.binary("+", 0.5, self.binary("*", 32767.0 if signed else 65535.0, limited)))
+        return ir.binary("&", ir.cast(ir.cast(whole, i32), u32), ir.const(0xFFFF))
+
+    def spread(self, high: ir.Expr, name: str) -> Value:
+        """The float that the upper 16 bits are."""
+        if "unorm" in name:
+            return self.binary("/", ir.cast(ir.binary(">>", high, ir.const(16)), f32), 65535.0)
+        signed = ir.binary(">>", ir.cast(high, i32, bits=True), ir.const(16))
+        return self.function("max", self.binary("/", ir.cast(signed, f32), 32767.0), -1.0)
+
+    def bits(self, name: str, *values: Value) -> Value:
+        """Functions of the bits of one number."""
+        number = self.scalar(values[0])
+        dtype = number.dtype
+        if name == "firstTrailingBit":
+            count = ir.call("trailing_zeros", number)
+            return ir.select(ir.binary("==", number, ir.const(0, dtype)), self.ones(dtype), count)
+        if name == "firstLeadingBit":
+            if dtype is i32:
+                number = ir.select(ir.binary("<", number, ir.const(0, i32)), ir.unary("~", number), number)
+            zeros = ir.call("leading_zeros", number)
+            top = ir.binary("-", ir.const(31, dtype), zeros)
+            return ir.select(ir.binary("==", number, ir.const(0, dtype)), self.ones(dtype), top)
+        offset, count = (self.scalar(value, u32) for value in values[-2:])
+        if not (isinstance(offset, ir.Const) and isinstance(count, ir.Const)):
+            return self.bits_between(name, number, values, offset, count)
+        low = min(int(offset.value), 32)
+        many = min(int(count.value), 32 - low)
+        mask = ((1 << many) - 1) << low
+        if name == "insertBits":
+            put = ir.binary("<<", self.scalar(values[1], dtype), ir.const(low)) if low < 32 else ir.const(0, dtype)
+            kept = ir.binary("&", number, self.word(~mask, dtype))
+            return ir.binary("|", kept, ir.binary("&", put, self.word(mask, dtype)))
+        if not many:
+            return ir.const(0, dtype)
+        if dtype is u32:
+            return ir.binary("&", ir.binary(">>", number, ir.const(low)), ir.const((1 << many) - 1))
+        up = ir.binary("<<", number, ir.const(32 - many - low))
+        return ir.binary(">>", up, ir.const(32 - many))
+
+    def bits_between(
+        self, name: str, number: ir.Expr, values: tuple[Value, ...], offset: ir.Expr, count: ir.Expr
+    ) -> Value:
+        """extractBits and insertBits at an offset, or of a count, that is computed."""
+        low = ir.call("min", offset, ir.const(32))
+        many = ir.call("min", count, ir.binary("-", ir.const(32), low))
+        ones = ir.select(
+            ir.binary("==", many, ir.const(32)),
+            self.word(-1, u32),
+            ir.binary("-", ir.binary("<<", ir.const(1), ir.binary("&", many, ir.const(31))), ir.const(1)),
+        )
+        by = ir.binary("&", low, ir.const(31))
+        if name == "insertBits":
+            mask = ir.cast(ir.binary("<<", ones, by), number.dtype)
+            put = ir.binary("&", ir.binary("<<", self.scalar(values[1], number.dtype), by), mask)
+            there = ir.binary("|", ir.binary("&", number, ir.unary("~", mask)), put)
+            return ir.select(ir.binary("==", many, ir.const(0)), number, there)
+        if number.dtype is u32:
+            return ir.binary("&", ir.binary(">>", number, by), ones)
+        up = ir.binary("&", ir.binary("-", ir.binary("-", ir.const(32), many), low), ir.const(31))
+        down = ir.binary("&", ir.binary("-", ir.const(32), many), ir.const(31))
+        there = ir.binary(">>", ir.binary("<<", number, up), down)
+        return ir.select(ir.binary("==", many, ir.const(0)), ir.const(0, number.dtype), there)
+
+    def ones(self, dtype: DType) -> ir.Expr:
+        return self.word(-1, dtype)
+
+    def word(self, bits: int, dtype: DType) -> ir.Expr:
+        """A number of 32 bits by its bits."""
+        bits &= 0xFFFFFFFF
+        return ir.const(bits - (1 << 32) if dtype is i32 and bits >> 31 else bits, dtype)
 
     def selected(self, condition: Value, then: Value, other: Value) -> Value:
         like = next((v.dtype for v in (then, other) if isinstance(v, ir.Expr)), None)

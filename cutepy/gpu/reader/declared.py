@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .. import ir
+from ..ir.simplify import simplify
 from .memory import (
     ArrayType,
     AtomicType,
+    HandleType,
     Place,
     PointerType,
     Scalar,
@@ -29,6 +31,9 @@ from .syntax import SyntaxNode
 
 _SCALARS = {"f32": f32, "f16": f16, "i32": i32, "u32": u32, "bool": bool_}
 LETTERS = {"f": f32, "h": f16, "i": i32, "u": u32}
+_DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "cube": 2, "external": 2}
+_FORMATS = {"uint": u32, "sint": i32}
+_SHAPED = re.compile(r"(vec[234]|mat[234]x[234])[fhiu]?")
 _SHORT = re.compile(r"(vec[234]|mat[234]x[234])([fhiu])")
 
 
@@ -54,6 +59,9 @@ class ModuleReader:
         self.buffers: list[tuple[tuple[int, int], ir.Buffer]] = []
         self.local: list[ir.Buffer] = []
         self.params: list[ir.Param] = []
+        self.chance: ir.Buffer | None = None
+        self.uniforms = {node.text for node in module if "space uniform" in node.attributes}
+        self.first: list[ir.Stmt] = []
         self.out: list[ir.Stmt] = []
         self.line = 0
         self.depth = 0
@@ -65,6 +73,10 @@ class ModuleReader:
 
     def scalar(self, value: Value, dtype: DType | None = None) -> ir.Expr:
         """A number of the IR."""
+        raise NotImplementedError
+
+    def declared(self, name: str, kind: Type, value: Value | None) -> Place:
+        """A variable of a thread."""
         raise NotImplementedError
 
     def converted(self, value: Value, kind: Type | None) -> Value:
@@ -95,7 +107,7 @@ class ModuleReader:
             return _SCALARS[name]
         if short := _SHORT.fullmatch(name):
             return _shaped(short[1], LETTERS[short[2]])
-        if name.startswith(("vec", "mat")) and node.parts:
+        if _SHAPED.fullmatch(name) and node.parts:
             item = self.type(node.part(0))
             assert isinstance(item, DType)
             return _shaped(name, item)
@@ -107,6 +119,8 @@ class ModuleReader:
             return AtomicType(inner)
         if name == "ptr":
             return PointerType()
+        if (handle := handle_type(name, [part for part in node.parts if part is not None])) is not None:
+            return handle
         found = self.nodes.get(name)
         if found is not None and found.kind == "alias":
             return self.type(found.part(0))
@@ -119,12 +133,13 @@ class ModuleReader:
 
     def is_type(self, node: SyntaxNode) -> bool:
         found = self.nodes.get(node.text)
-        known = node.text in _SCALARS or node.text.startswith(("vec", "mat")) or node.text == "array"
-        return known or (found is not None and found.kind in ("struct", "alias"))
+        known = node.text in _SCALARS or _SHAPED.fullmatch(node.text) or node.text == "array"
+        return bool(known) or (found is not None and found.kind in ("struct", "alias"))
 
     def whole(self, node: SyntaxNode) -> int:
         """The value of a constant expression."""
         value = self.value(node, {})
+        value = simplify(value) if isinstance(value, ir.Expr) else value
         number = value.value if isinstance(value, ir.Const) else value
         if not isinstance(number, int):
             raise self.refuse(node, "a size must be a constant")
@@ -147,7 +162,8 @@ class ModuleReader:
 
     def constant(self, node: SyntaxNode) -> Value:
         kind = self.type(node.part(0)) if node.parts[0] else None
-        given = self.given.numbers.get(node.text)
+        number = self.whole(node.attributes["id"][0]) if "id" in node.attributes else node.text
+        given = self.given.numbers.get(node.text, self.given.numbers.get(str(number)))
         if given is not None:
             return self.converted(given, kind) if kind else given
         if node.parts[1] is None:
@@ -161,8 +177,12 @@ class ModuleReader:
         if node.parts[0] is None:
             raise self.refuse(node, f"{node.text} has no type")
         kind = self.type(node.part(0))
+        if space == "handle":
+            return Place(Variable(node.text, {}, {}), kind)
         if space not in ("storage", "uniform", "workgroup", "private"):
-            raise self.refuse(node, f"{node.text} lies in {space}: textures and samplers are not read")
+            raise self.refuse(node, f"{node.text} lies in {space}, which is not read")
+        if space == "private":
+            return self.private_variable(node, kind)
         leaves = leaves_of(kind, self.given.lengths.get(node.text), f"line {node.line}: {node.text}")
         held: dict[str, ir.Expr | ir.Buffer] = {}
         for path, leaf in leaves.items():
@@ -182,6 +202,15 @@ class ModuleReader:
                 self.local.append(buffer)
         return Place(Variable(node.text, leaves, held), kind)
 
+    def private_variable(self, node: SyntaxNode, kind: Type) -> Place:
+        """A variable of each thread: it is set before the statements of the entry point."""
+        outside, self.out = self.out, []
+        start = self.converted(self.value(node.part(1), {}), kind) if node.parts[1] is not None else None
+        made = self.declared(node.text, kind, start)
+        self.first += self.out
+        self.out = outside
+        return made
+
     def launch_number(self, place: Place) -> ir.Expr:
         """A number of a uniform: what is bound, or any."""
         coordinates = [c.value if isinstance(c, ir.Const) else None for c in place.at]
@@ -189,17 +218,20 @@ class ModuleReader:
             raise self.refuse(None, f"{place.variable.name} is a vector of the launch: an index must be a constant")
         lane = "".join("xyzw"[int(c or 0)] for c in coordinates)
         full = place.variable.name + place.path + (f".{lane}" if lane else "")
-        key = f"{place.path}{lane}"
-        if key not in place.variable.held:
-            short = full.partition(".")[2] or full
-            given = self.given.numbers.get(full, self.given.numbers.get(short))
+        return self.of_launch(place.variable, full.removeprefix(place.variable.name).lstrip("."), place.leaf.dtype)
+
+    def of_launch(self, variable: Variable, key: str, dtype: DType) -> ir.Expr:
+        """A number of a variable that the host sets: what is bound, or any."""
+        if key not in variable.held:
+            full = f"{variable.name}.{key}" if key else variable.name
+            given = self.given.numbers.get(full, self.given.numbers.get(key or full))
             if given is not None:
-                place.variable.held[key] = self.scalar(given, place.leaf.dtype)
+                variable.held[key] = self.scalar(given, dtype)
             else:
-                made = ir.param(full.replace(".", "_"), place.leaf.dtype)
+                made = ir.param(full.replace(".", "_"), dtype)
                 self.params.append(made)
-                place.variable.held[key] = made
-        found = place.variable.held[key]
+                variable.held[key] = made
+        found = variable.held[key]
         assert isinstance(found, ir.Expr)
         return found
 
@@ -208,3 +240,17 @@ def _shaped(name: str, item: DType) -> Type:
     if name.startswith("vec"):
         return VectorType(int(name[3]), item)
     return VectorType(int(name[3]), VectorType(int(name[5]), item))
+
+
+def handle_type(name: str, parts: list[SyntaxNode]) -> HandleType | None:
+    """The type of a texture or a sampler; None for another name."""
+    if name in ("sampler", "sampler_comparison"):
+        return HandleType(name, f32, 0)
+    if not name.startswith("texture_"):
+        return None
+    dimensions = next((n for word, n in _DIMENSIONS.items() if word in name.split("_")), 2)
+    if name.startswith("texture_storage"):
+        channel = next((dtype for end, dtype in _FORMATS.items() if parts[0].text.endswith(end)), f32)
+    else:
+        channel = {"i32": i32, "u32": u32, "f16": f16}.get(parts[0].text, f32) if parts else f32
+    return HandleType(name, channel, dimensions)

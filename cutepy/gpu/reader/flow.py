@@ -107,6 +107,8 @@ class StatementReader(CallReader):
         """Statements in order; what comes after one that may leave is done only where it did not."""
         for number, node in enumerate(nodes):
             self.line = node.line
+            if node.kind == "switch":
+                node = self.without_switch(node, scope)
             rest = nodes[number + 1 :]
             if node.kind in EXITS:
                 self.leave(node, scope, exits)
@@ -231,8 +233,6 @@ class StatementReader(CallReader):
                 self.out.append(ir.If(condition, then, other, f"line {node.line}"))
             case "for" | "while" | "loop":
                 self.loop(node, scope, exits)
-            case "switch":
-                self.switch(node, scope, exits)
             case "const_assert":
                 pass
             case _:
@@ -255,35 +255,39 @@ class StatementReader(CallReader):
         self.line = node.line
         self.write(place, self.converted(value, place.type))
 
-    def switch(self, node: SyntaxNode, scope: Mapping[str, Value], exits: Exits) -> None:
-        """A `switch` as one `if` after the other; the default is what none of them takes."""
-        value = self.settled(self.value(node.part(0), scope))
-        chosen: list[tuple[ir.Expr | None, SyntaxNode]] = []
+    def without_switch(self, node: SyntaxNode, scope: dict[str, Value]) -> SyntaxNode:
+        """A `switch` as an `if` with its `else`s; one that is left from inside a block, as a loop of one turn."""
+        line, name = node.line, f"switch of line {node.line}"
+        scope[name] = self.kept("chosen", self.value(node.part(0), scope))
+        chosen = SyntaxNode("name", line, name)
+        other: SyntaxNode | None = None
+        tested: list[tuple[SyntaxNode, SyntaxNode]] = []
         for case in node.parts[1:]:
             assert case is not None
-            tests: list[ir.Expr] = []
-            default = False
-            for selector in case.parts[1:]:
-                assert selector is not None
-                if selector.text == "default" and selector.kind == "name":
-                    default = True
-                else:
-                    tests.append(self.scalar(self.binary("==", value, self.read(self.value(selector, scope)))))
-            condition = None if default else _any(tests)
-            block = case.part(0)
-            if block.parts and (last := block.parts[-1]) is not None and last.kind == "break":
+            block, selectors = case.part(0), [selector for selector in case.parts[1:] if selector is not None]
+            if block.parts and block.part(-1).kind == "break":
                 block = SyntaxNode("block", block.line, "", block.parts[:-1])
-            if "break" in exits_of(block):
-                raise self.refuse(case, "a break inside a case of a switch is not read")
-            chosen.append((condition, block))
-        orelse: ir.Block = ()
-        for condition, block in chosen:
-            if condition is None:
-                orelse = self.body(block, scope, exits)
-        for condition, block in reversed(chosen):
-            if condition is not None:
-                orelse = (ir.If(condition, self.body(block, scope, exits), orelse, f"line {node.line}"),)
-        self.out += orelse
+            if any(selector.kind == "name" and selector.text == "default" for selector in selectors):
+                other = block
+            else:
+                tests = [SyntaxNode("binary", line, "==", (chosen, selector)) for selector in selectors]
+                tested.append((reduce(lambda a, b: SyntaxNode("binary", line, "|", (a, b)), tests), block))
+        for test, block in reversed(tested):
+            made = SyntaxNode("if", line, "", (test, block, other))
+            other = SyntaxNode("block", line, "", (made,))
+        found = exits_of(other)
+        if other is None or "break" not in found:
+            return other if other is not None else SyntaxNode("block", line)
+        if "continue" in found:
+            raise self.refuse(node, "a switch with a break inside a block and a continue is not read")
+        turn, zero, one = (
+            SyntaxNode("name", line, "turn"),
+            SyntaxNode("number", line, "0"),
+            SyntaxNode("number", line, "1"),
+        )
+        start = SyntaxNode("var", line, "turn", (None, zero))
+        test = SyntaxNode("binary", line, "<", (turn, one))
+        return SyntaxNode("for", line, "", (start, test, SyntaxNode("assign", line, "+=", (turn, one)), other))
 
     # Loops.
 

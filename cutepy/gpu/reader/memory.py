@@ -50,7 +50,16 @@ class PointerType:
     """A pointer: it is what it points to, by name."""
 
 
-Type = DType | VectorType | ArrayType | StructType | AtomicType | PointerType
+@dataclass(frozen=True, slots=True)
+class HandleType:
+    """A texture or a sampler: the type of a channel, and how many dimensions it has."""
+
+    name: str
+    channel: DType
+    dimensions: int
+
+
+Type = HandleType | DType | VectorType | ArrayType | StructType | AtomicType | PointerType
 
 
 class Items(list["Value"]):
@@ -92,6 +101,8 @@ def leaves_of(kind: Type, unknown: int | None, said: str) -> dict[str, Leaf]:
                 found[path] = Leaf(kind.item, extents, arrays, True)
             case DType():
                 found[path] = Leaf(kind, extents, arrays, False)
+            case HandleType():
+                pass
             case PointerType():
                 raise KernelError(f"{said} holds a pointer")
 

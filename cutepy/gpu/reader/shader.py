@@ -7,22 +7,24 @@ https://www.w3.org/TR/WGSL/, chapters 8, 9 and 11.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from .. import ir
 from ..runtime.program import Limits
 from ..verify import verify
-from ..verify.verdict import Verification
+from ..verify.verdict import Claim, Status, Verdict, Verification
 from .declared import Bindings
 from .flow import CallFlags, Exits, StatementReader
 from .memory import Items, Value
 from .syntax import SyntaxNode, parse
+from .textures import UNKNOWN
 
 
 def read_shader(text: str, given: Bindings | None = None) -> ir.Kernel:
     """The kernel of the IR that a compute shader is. Raises KernelError, with the line, for what is not read."""
-    return _ShaderReader(parse(text), given or Bindings()).kernel()
+    return ShaderReader(parse(text), given or Bindings()).kernel()
 
 
 def verify_shader(text: str, given: Bindings | None = None, prover: str | None = None) -> Verification:
@@ -36,14 +38,27 @@ def verify_shader(text: str, given: Bindings | None = None, prover: str | None =
     >>> [(str(v.claim), v.array, v.witness.element, v.witness.uses[0].thread) for v in found.refuted]
     [('in bounds', 'y', 64, 63)]
 
-    A member of a struct is an array of its own here, so the number of bindings is not claimed.
+    A member of a struct is an array of its own here, so the number of bindings is not claimed. Memory of a workgroup
+    starts with zeros, as WGSL has it. What textures hold is any value, and nothing is claimed of what they are written.
     """
     with ir.new_arena():
-        kernel = read_shader(text, given)
-        return verify(kernel, Limits(bindings=max(8, len(kernel.buffers))), prover=prover)
+        return verify_read(read_shader(text, given), Limits(), prover)
 
 
-class _ShaderReader(StatementReader):
+def verify_read(kernel: ir.Kernel, limits: Limits, prover: str | None = None) -> Verification:
+    """The verdicts on a kernel that was read, as WGSL has its rules."""
+    found = verify(kernel, replace(limits, bindings=max(8, len(kernel.buffers))), prover=prover)
+    verdicts = [v for v in found.verdicts if v.array != UNKNOWN]
+    zeroed = [
+        Verdict(v.claim, Status.PROVEN, "it starts with zeros", v.array)
+        if v.claim is Claim.WRITTEN_BEFORE_READ and v.status is not Status.PROVEN
+        else v
+        for v in verdicts
+    ]
+    return Verification(found.kernel, tuple(zeroed))
+
+
+class ShaderReader(StatementReader):
     """The entry point."""
 
     # The kernel.
@@ -66,6 +81,9 @@ class _ShaderReader(StatementReader):
         body = self.body(entry.part(0), scope, Exits(call))
         if call.uses_done:
             body = (ir.Declare(call.done, ir.const(False, bool_)), *body)
+        body = (*self.first, *body)
+        if self.chance is not None:
+            self.buffers.append(((1 << 30, 0), self.chance))
         ordered = tuple(buffer for _, buffer in sorted(self.buffers, key=lambda pair: pair[0]))
         grid, params = self.given.grid, tuple(self.params)
         return ir.Kernel(entry.text, ordered, body, grid, self.size, tuple(self.local), params)

@@ -13,7 +13,8 @@ from ...errors import KernelError
 #: Names that take a list in angle brackets.
 TEMPLATES = frozenset(
     "array atomic ptr bitcast vec2 vec3 vec4 texture_1d texture_2d texture_2d_array texture_3d texture_cube"
-    " texture_multisampled_2d texture_storage_1d texture_storage_2d texture_storage_2d_array texture_storage_3d".split()
+    " texture_cube_array texture_multisampled_2d"
+    " texture_storage_1d texture_storage_2d texture_storage_2d_array texture_storage_3d".split()
 ) | {f"mat{c}x{r}" for c in (2, 3, 4) for r in (2, 3, 4)}
 
 _TOKEN = re.compile(

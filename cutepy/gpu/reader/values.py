@@ -55,9 +55,26 @@ class ValueReader(ModuleReader):
                     return self.launch_number(value)
                 if isinstance(held, ir.Expr):
                     return held
+                if (known := self.bound_number(value)) is not None:
+                    return known
                 loaded = ir.load(held, value.index, place=self.place, at=value.claims)
                 return self.let(value.variable.name, loaded)
         raise self.refuse(None, f"{value.variable.name} is too large to be a value")
+
+    def bound_number(self, place: Place) -> ir.Expr | None:
+        """A number of an array of a uniform that the host gave: `params.sizes[3].x`."""
+        if place.variable.name not in self.uniforms or not all(isinstance(c, ir.Const) for c in place.at):
+            return None
+        leaf, at = place.leaf, [int(c.value) for c in place.at if isinstance(c, ir.Const)]
+        lanes = "".join("xyzw"[lane] for lane in at[leaf.arrays :])
+        key = (
+            f"{place.variable.name}{place.path}"
+            + "".join(f"[{i}]" for i in at[: leaf.arrays])
+            + "." * bool(lanes)
+            + lanes
+        )
+        given = self.given.numbers.get(key)
+        return None if given is None else self.scalar(given, leaf.dtype)
 
     def let(self, name: str, value: ir.Expr) -> ir.Expr:
         """A name for a value, computed here."""
@@ -95,6 +112,7 @@ class ValueReader(ModuleReader):
     def declared(self, name: str, kind: Type, value: Value | None) -> Place:
         """A variable of a function. Arrays are arrays of the thread; what is not set is 0."""
         leaves = leaves_of(kind, None, f"line {self.line}: {name}")
+        large = value is None and sum(map(length_of, leaves.values())) > _MOST_ZEROED
         held: dict[str, ir.Expr | ir.Buffer] = {}
         for path, leaf in leaves.items():
             if leaf.extents:
@@ -105,13 +123,14 @@ class ValueReader(ModuleReader):
                 held[path] = ir.var(name, leaf.dtype)
         variable = Variable(name, leaves, held)
         place = Place(variable, kind)
-        if value is None:
+        if value is None and not large:
             value = self.zero(kind)
         for path, one in held.items():
             if isinstance(one, ir.Var):
-                start = reduce(lambda v, key: v[key], path.split(".")[1:], value)
+                start = 0 if value is None else reduce(lambda v, key: v[key], path.split(".")[1:], value)
                 self.out.append(ir.Declare(one, self.scalar(start, one.dtype)))
-        if any(isinstance(one, ir.Buffer) for one in held.values()):
+        # A large array that starts with zeros is not set one by one: a proof takes what it holds for any value.
+        if value is not None and any(isinstance(one, ir.Buffer) for one in held.values()):
             self.write_arrays(place, value)
         return place
 
@@ -244,6 +263,8 @@ class ValueReader(ModuleReader):
             if at >= len(value):
                 raise self.refuse(node, f"element {at} of {len(value)}")
             return value[at]
+        if isinstance(value, Place) and value.path not in value.variable.held and isinstance(value.type, VectorType):
+            value = self.read(value)  # a vector of the launch
         if isinstance(value, Items):
             value = self.declared("indexed", self.type_of(self.settled(value)), self.settled(value))
         if not isinstance(value, Place) or not isinstance(value.type, ArrayType | VectorType):
