@@ -42,7 +42,7 @@ from .language.atomics import (
     store,
 )
 from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
-from .language.control import at_most, barrier, launch, loop, note, shared, solve, unroll, when, workgroup
+from .language.control import at_most, barrier, launch, loop, note, shared, solve, uniform, unroll, when, workgroup
 from .language.convert import convert
 from .language.folds import ArgFold, Fold
 from .language.functions import (
@@ -143,16 +143,16 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Export", "ExportedFunction",
     "Expr", "Fold", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording",
-    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume", "at_most", "atomic_add", "atomic_and",
-    "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
-    "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast", "constant",
-    "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane", "launch", "load",
-    "loop", "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns", "reduce_rows",
-    "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
-    "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
+    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume", "at_most", "atomic_add",
+    "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min",
+    "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast",
+    "constant", "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane",
+    "launch", "load", "loop", "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns",
+    "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all",
+    "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
     "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
-    "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce",
-    "workgroup_scan",
+    "uniform", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes",
+    "workgroup_reduce", "workgroup_scan",
 ]  # fmt: skip
 _refusing(globals(), ["array", "empty", "open_device", "static_type"])

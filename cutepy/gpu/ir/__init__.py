@@ -69,7 +69,9 @@ from .stmt import (
     Stated,
     Stmt,
     Store,
+    UniformLoad,
     Verb,
+    fences,
 )
 from .substitute import substitute
 from .validate import check, check_constants, check_ids
@@ -100,10 +102,11 @@ __all__ = [
     "Assume", "Atomic", "Barrier", "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change",
     "Comment", "Component", "Computed", "Const", "Coordinates", "Declare", "Expr", "For", "If", "Kernel", "Let",
     "Load", "MatrixCall", "MatrixLoad", "MatrixStore", "Node", "Param", "Print", "Select", "SizeFacts", "Stated",
-    "Stmt", "Store", "TracedValueError", "Unary", "Var", "Vector", "Verb", "Weak", "all_nodes", "arena", "as_expr",
-    "ask_operands_first", "binary", "builtin", "call", "cast", "check", "check_constants", "check_ids", "component",
-    "conjuncts", "const", "fill_matrix", "in_type", "is_pure", "is_uniform", "keep", "load", "load_matrix", "loads",
-    "made", "map_block", "meaning", "multiply_matrices", "negated", "new_arena", "nodes", "param", "rebuild",
-    "rewrite", "select", "settled", "splat", "statements", "substitute", "unary", "var", "variables", "vector",
-    "weak_param", "with_blocks", "with_expressions", "with_fields", "without",
+    "Stmt", "Store", "TracedValueError", "Unary", "UniformLoad", "Var", "Vector", "Verb", "Weak", "all_nodes",
+    "arena", "as_expr", "ask_operands_first", "binary", "builtin", "call", "cast", "check", "check_constants",
+    "check_ids", "component", "conjuncts", "const", "fences", "fill_matrix", "in_type", "is_pure", "is_uniform",
+    "keep", "load", "load_matrix", "loads", "made", "map_block", "meaning", "multiply_matrices", "negated",
+    "new_arena", "nodes", "param", "rebuild", "rewrite", "select", "settled", "splat", "statements", "substitute",
+    "unary", "var", "variables", "vector", "weak_param", "with_blocks", "with_expressions", "with_fields",
+    "without",
 ]  # fmt: skip

@@ -239,6 +239,24 @@ class Barrier(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class UniformLoad(Stmt):
+    """A barrier of workgroup memory, `value`, which is an element of it, and a barrier again: by WGSL's rules all
+    threads then agree on `var`. `source` is what thread 0 put there just before, if it is that."""
+
+    COMPUTES = ("value", "source")
+    BINDS = "var"
+    var: Var
+    value: Expr
+    source: Expr | None = None
+    place: str = ""
+
+
+def fences(stmt: Stmt, *, storage: bool) -> bool:
+    """Whether the workgroup waits at a statement, for its accesses to bindings (`storage`) or to workgroup memory."""
+    return stmt.storage is storage if isinstance(stmt, Barrier) else isinstance(stmt, UniformLoad) and not storage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Comment(Stmt):
     """A line for the reader."""
 

@@ -130,7 +130,9 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
     """
     given = operands_of("gpu.workgroup_reduce", value, op)
     fold = given.fold
-    return given.given(_reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),)))
+    found = _reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),))
+    given.trace.together |= {*found}
+    return given.given(found)
 
 
 def _reduced(given: FoldOperands, of_subgroup: Callable[[Element], Element] | None) -> Element:
@@ -228,6 +230,7 @@ def _search(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any
         return best, functions.subgroup_min(functions.select(own[0] == best, own[1], NO_INDEX))
 
     best, at = _reduced(FoldOperands(trace, pairs, combine, None, single=False), of_subgroup)
+    trace.together |= {best, at}
     most = max(range_of(place)[1] for _, place in pairs)
     return search.value(best), functions.minimum(at, most)  # for the proof: what is read of shared memory has no bound
 

@@ -16,7 +16,7 @@ from ...tensor.bulk import offset_range
 from ...tensor.dtypes import as_dtype, bool_, c64
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
-from ..ir import AddressSpace, Barrier, Expr, builtin
+from ..ir import AddressSpace, Barrier, Expr, builtin, settled
 from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ir.simplify import simplify
@@ -25,6 +25,7 @@ from ..trace.sizes import KernelSize
 from ..trace.source import assigned_name
 from ..trace.state import MOST_GROUPS, Size3, current, tracing
 from ..trace.statements import AtMost, When, loop_over
+from ..trace.uniform import uniform_value
 
 
 def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -> None:
@@ -193,6 +194,31 @@ def barrier(*, storage: bool = False) -> None:
             "some would wait forever; move it out, and keep only the accesses inside gpu.when"
         )
     trace.emit(Barrier(storage, user_place()))
+
+
+def uniform(value: Scalars) -> Any:
+    """The value that thread 0 has, in every thread of the workgroup; of an element of shared memory what it holds when
+    all have come. WGSL's `workgroupUniformLoad`: the threads wait for one another before and after.
+
+    What depends on it alone is decided by all threads alike, so barriers may stand under it. What a workgroup reduces
+    is made so where a condition asks for it.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def first(x, y):
+    ...     gpu.launch(grid=2, threads=4)
+    ...     y[gpu.workgroup.x * 4 + gpu.thread] = gpu.uniform(x[gpu.workgroup.x * 4 + gpu.thread])
+    >>> y = np.zeros(8, np.float32)
+    >>> first.interpret(np.arange(8, dtype=np.float32), y); y.tolist()
+    [0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 4.0, 4.0]
+
+    Raises KernelError where not all threads would come here.
+    """
+    trace = current("gpu.uniform")
+    if not isinstance(value, Expr):
+        return value
+    return uniform_value(trace, simplify(settled(value)), "gpu.uniform")
 
 
 class Solve:

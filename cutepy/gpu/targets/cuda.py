@@ -418,6 +418,11 @@ class CudaPrinter(Printer):
     def lines_Barrier(self, stmt: ir.Barrier, depth: int) -> Iterator[str]:
         yield "__syncthreads();"
 
+    def lines_UniformLoad(self, stmt: ir.UniformLoad, depth: int) -> Iterator[str]:
+        yield "__syncthreads();"
+        yield self.bound(stmt.var, stmt.value)
+        yield "__syncthreads();"
+
     def lines_MatrixStore(self, stmt: ir.MatrixStore, depth: int) -> Iterator[str]:
         raise self.refuse("store of a matrix of a subgroup as the IR has it; run the kernel on Dawn", stmt.place)
 

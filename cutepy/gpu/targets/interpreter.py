@@ -474,6 +474,17 @@ class Compiler:
 
         return check
 
+    def uniform_load(self, stmt: ir.UniformLoad) -> Run:
+        var, compute = stmt.var, self.expr(stmt.value)
+        fence = self.barrier(ir.Barrier(False, stmt.place))
+
+        def load(s: InterpreterState) -> None:
+            fence(s)
+            s.values[var] = compute(s)
+            fence(s)
+
+        return load
+
     def barrier(self, stmt: ir.Barrier) -> Run:
         def come(s: InterpreterState) -> None:
             if s.watch is not None:
@@ -494,6 +505,7 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.For: Compiler.loop,
     ir.Break: Compiler.leave,
     ir.Barrier: Compiler.barrier,
+    ir.UniformLoad: Compiler.uniform_load,
     ir.Print: Compiler.say,
     ir.Assume: Compiler.assumed,
     ir.Ascending: Compiler.ascending,

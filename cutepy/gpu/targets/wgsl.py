@@ -101,6 +101,7 @@ class WgslPrinter(Printer):
         )
         self.asked = [name for name in _IDS if name in used]
         self.helpers: dict[str, str] = {}
+        self.agreed = False
         self.entry = self.name_of(kernel, kernel.name)
 
     # The kernel.
@@ -249,6 +250,11 @@ class WgslPrinter(Printer):
     def lines_Barrier(self, stmt: ir.Barrier, depth: int) -> Iterator[str]:
         yield "storageBarrier();" if stmt.storage else "workgroupBarrier();"
 
+    def lines_UniformLoad(self, stmt: ir.UniformLoad, depth: int) -> Iterator[str]:
+        self.agreed = True
+        yield self.bound(stmt.var, stmt.value)
+        self.agreed = False
+
     # Expressions.
 
     def show_Param(self, value: ir.Param, outer: int) -> str:
@@ -269,6 +275,8 @@ class WgslPrinter(Printer):
 
     def show_Load(self, value: ir.Load, outer: int) -> str:
         text = self.element_of(value.buffer, value.index)
+        if self.agreed and value.buffer.space == ir.AddressSpace.WORKGROUP:
+            return f"workgroupUniformLoad(&{text})"
         if value.buffer.atomic:
             text = f"atomicLoad(&{text})"
             return f"bitcast<f32>({text})" if value.dtype is f32 else text

@@ -48,6 +48,7 @@ from .registers import (
 )
 from .snapshot import Snapshot
 from .state import current, is_known
+from .uniform import decided_together
 
 #: The variables that blocks of one function of the user's bind.
 Cells = Mapping[str, CellType]
@@ -254,6 +255,7 @@ class Branch(Block):
     """Statements for the threads where a condition holds, and others for the rest."""
 
     def __init__(self, word: str, place: str, condition: Expr, tables: Tables, cells: Cells, frame: FrameType) -> None:
+        condition = decided_together(current(word), condition, word)
         super().__init__(word, place, tables, cells, frame)
         self.condition, self.otherwise = condition, simplify(negated(condition))
         self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"

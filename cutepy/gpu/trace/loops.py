@@ -56,6 +56,7 @@ from .registers import (
 )
 from .state import is_known
 from .statements import AtMost, LoopRange, loop_over
+from .uniform import decided_together
 
 #: Passes over the body of a loop at most, until its registers are inductive: a type, bounds, a sign.
 MOST_PASSES = 16
@@ -101,6 +102,7 @@ class Repeated(Block):
         if self.dead or is_known(condition, False):
             return not self.dead
         trace, place = self.trace, self.at(self.frame.f_lineno)
+        condition = decided_together(trace, condition, self.what)
         if not trace.is_uniform(condition) and not self.parting:
             self.parting = f"the loop that is left at {place}"
         trace.divergent[-1] = trace.divergent[-1] or self.parting

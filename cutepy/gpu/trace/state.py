@@ -55,6 +55,8 @@ class Trace:
     counts: dict[str, int] = field(default_factory=dict)
     uniform: set[ir.Expr] = field(default_factory=set)
     agreed: dict[ir.Expr, bool] = field(default_factory=dict)
+    #: What a workgroup has computed together: equal in all its threads, though no compiler can tell.
+    together: set[ir.Expr] = field(default_factory=set)
     held: list[tuple[ir.Expr, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     #: How many threads a subgroup must have for the shuffles that were asked for.
@@ -197,6 +199,14 @@ class Trace:
 
         return ir.is_uniform(
             value, agreed, lambda b: b.space == ir.AddressSpace.STORAGE and not b.writable, self.agreed
+        )
+
+    def is_agreed(self, value: ir.Expr) -> bool:
+        """Whether all invocations of a workgroup have the same `value`, of which a compiler need not know."""
+        return all(
+            node in self.together or self.is_uniform(node)
+            for node in ir.nodes(value, skip=self.together)
+            if not node.operands or not ir.is_pure(node)
         )
 
     def begin_block(self, divergent: str, holds: ir.Expr | None = None) -> list[ir.Stmt]:

@@ -18,6 +18,7 @@ from ..ir import (
     Const,
     Expr,
     Param,
+    UniformLoad,
     Var,
     Verb,
     binary,
@@ -33,6 +34,7 @@ from ..ir.ranges import Integers, Unknown
 from ..ir.simplify import simplify
 from ..targets.wgsl import show
 from .model import Access, BranchModel, ExitModel, Fence, Gathering, Item, LoopModel, Model, Repeat, SampleData, flat
+from .uniformity import uniform_fences
 from .verdict import Claim, Status, Verdict, Witness
 
 #: Added to the order of a loop's number where it stands for another iteration.
@@ -239,8 +241,11 @@ def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
 def decide_barriers(model: Model) -> Verdict:
     """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
     uniform: dict[Expr, bool] = {}
+    sure = uniform_fences(model.kernel) if any(isinstance(f.stmt, UniformLoad) for f in model.fences) else set()
     for fence in model.fences:
-        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
+        for condition in (
+            () if fence.stmt in sure else (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving))
+        ):
             if not _is_uniform(model, condition, uniform):
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
                 undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")

@@ -27,7 +27,7 @@ from .model import (
     counters_of,
 )
 from .register_state import Cell, Cells, RegisterState, set_in, unknown
-from .tickets import tickets_of
+from .tickets import Ticket, tickets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,22 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
     found = walk.accesses, walk.fences, walk.loops
     told = walk.state.read_from, walk.gatherings, walk.stored
     tickets = {known.names.get(name, name): t for name, t in tickets_of(kernel, walk.work).items()}
+    tickets |= {copy: replace(tickets[of], shared=True) for copy, of in walk.copies.items() if of in tickets}
+    tickets |= _kept(walk, tickets)
     facts, products = _size_facts(kernel, walk.groups)
     ascending = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Ascending)) & readable
     of_sizes = facts, products, ascending
     return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets, *of_sizes)
+
+
+def _kept(walk: "_Walk", tickets: Mapping[ir.Expr, Ticket]) -> dict[ir.Expr, Ticket]:
+    """What is read of shared memory that holds tickets of one counter: each is one that a thread of the workgroup took,
+    whichever was put there last."""
+    held: dict[ir.Buffer, set[Ticket | None]] = {}
+    for access, value in walk.stored:
+        held.setdefault(access.buffer, set()).add(None if value is None else tickets.get(value))
+    read = [(leaf, held[b]) for leaf, b in walk.state.read_from.items() if b in held]
+    return {leaf: replace(t, shared=True) for leaf, found in read if len(found) == 1 for t in found if t is not None}
 
 
 def _size_facts(
@@ -171,6 +183,7 @@ class _Walk:
         self.gatherings: list[Gathering] = []
         self.stored: list[tuple[Access, ir.Expr | None]] = []
         self.work: list[Work] = []
+        self.copies: dict[ir.Expr, ir.Expr] = {}
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
@@ -250,6 +263,8 @@ class _Walk:
             if isinstance(stmt, ir.For):
                 start, before = self.resolve(stmt.start), dict(before)
                 self.state.forget(stmt.body)
+            if isinstance(stmt, ir.UniformLoad):
+                out.append(self.fence(stmt, around))
             self.reads(stmt, around, out)
             self.gather(stmt, around)
             self.work.append((stmt, around.guards, around.loops))
@@ -273,11 +288,10 @@ class _Walk:
                 case ir.Assume(condition=condition):
                     around = self.stated(self.resolve(condition), around)
                 case ir.Barrier():
-                    text = "storageBarrier()" if stmt.storage else "workgroupBarrier()"
-                    who = self.threads, around.decided, around.loops, around.conditions
-                    fence = Fence(stmt.place, text, *who, storage=stmt.storage)
-                    self.fences.append(fence)
-                    out.append(fence)
+                    out.append(self.fence(stmt, around))
+                case ir.UniformLoad():
+                    out.append(self.fence(stmt, around))
+                    self.agree(stmt)
                 case ir.If():
                     out += self.branch(stmt, around)
                 case ir.Break():
@@ -289,6 +303,32 @@ class _Walk:
             if stmt.sets is not None and not isinstance(stmt, ir.Assign):
                 self.state.put(stmt.sets, None)
         return tuple(out)
+
+    def fence(self, stmt: ir.Barrier | ir.UniformLoad, around: _Around) -> Fence:
+        """The whole workgroup waits."""
+        storage = isinstance(stmt, ir.Barrier) and stmt.storage
+        text = "storageBarrier()" if storage else "workgroupBarrier()"
+        text = "workgroupUniformLoad()" if isinstance(stmt, ir.UniformLoad) else text
+        who = self.threads, around.decided, around.loops, around.conditions
+        fence = Fence(stmt.place, text, *who, storage=storage, stmt=stmt)
+        self.fences.append(fence)
+        return fence
+
+    def agree(self, stmt: ir.UniformLoad) -> None:
+        """A name for what all threads read: what thread 0 put there, where the workgroup alone decides that; else a
+        number of its own, and of which ticket it is the copy."""
+        var = stmt.var
+        if var.lanes != 1 or var.dtype.kind not in "iub":
+            return
+        value = self.state.named(var, self.resolve(stmt.value))
+        if stmt.source is not None:
+            own = ir.rewrite(self.resolve(stmt.source), lambda x: ir.const(0) if x is self.tid else x, {})
+            first = simplify(own) if own.dtype is var.dtype else own
+            asks = [x for x in ir.nodes(first) if not x.operands and not isinstance(x, ir.Const)]
+            if first.dtype is var.dtype and all(x in frozenset(self.groups) or isinstance(x, ir.Param) for x in asks):
+                value = first if all(map(ir.is_pure, ir.nodes(first))) else value
+            self.copies[value] = first
+        self.known[var] = value
 
     def let(self, var: ir.Var, value: ir.Expr) -> None:
         """A name for a value: looked at when it is needed, or now if it will be another one then."""

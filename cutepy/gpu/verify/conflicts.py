@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import Binary, Const, Expr, Load, Param, Verb, binary
+from ..ir import AddressSpace, Binary, Const, Expr, Load, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
@@ -34,6 +34,7 @@ from .bounds import (
     sum_of,
 )
 from .model import Access, Domain, Model, SampleData, named, typed
+from .tickets import Ticket
 from .verdict import Status, Witness
 
 #: Digits into which an address is taken apart, and workgroups that are told one by one.
@@ -84,9 +85,10 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     # ownership.
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
     digits = [part for digit in digits for part in _segments(model, family, digit, moduli)]
-    handed = [space for digit in digits if (space := _hands_out(model, digit))]
-    workgroup = "storage" in handed or _tells_workgroup(model, digits)
-    return Owned(workgroup, bool(handed) or (bool(family) and _tells_thread(family, digits)))
+    handed = [ticket for digit in digits if (ticket := _hands_out(model, digit))]
+    workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in handed) or _tells_workgroup(model, digits)
+    single = any(not t.shared for t in handed)
+    return Owned(workgroup, single or (bool(family) and _tells_thread(family, digits)))
 
 
 def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, Form]]]) -> Owned:
@@ -172,18 +174,18 @@ def _within_segment(model: Model, first: Load, entry: tuple[Form, Form, _Member]
     return False
 
 
-def _hands_out(model: Model, digit: _Digit) -> str:
-    """The memory space of the counter, if a digit is c times a ticket of one counter, of an invocation of its own each;
-    "" otherwise. Tickets are multiples of the counter's step apart, so constants less than c steps apart, as those of
+def _hands_out(model: Model, digit: _Digit) -> Ticket | None:
+    """The ticket, if a digit is c times one of one counter, of an invocation of its own each, or of a workgroup where
+    it is shared. Tickets are multiples of the counter's step apart, so constants less than c steps apart, as those of
     the lanes of a vector are, keep the digits of two tickets apart."""
     if any(len(form.terms) != 1 for form in digit):
-        return ""
+        return None
     pairs = {(model.tickets.get(atom), c) for form in digit for atom, c in form.terms.items()}
     (ticket, c), *more = pairs
     if ticket is None or more:
-        return ""
+        return None
     constants = np.concatenate([form.constant for form in digit])
-    return ticket.buffer.space if int(constants.max() - constants.min()) < abs(c) * ticket.step else ""
+    return ticket if int(constants.max() - constants.min()) < abs(c) * ticket.step else None
 
 
 def _low_digits(found: list[tuple[Access, GuardFacts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:

@@ -104,9 +104,10 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fence(Gathering):
-    """A barrier, for a whole workgroup, and whether it is one of bindings."""
+    """A barrier, for a whole workgroup: whether it is one of bindings, and its statement."""
 
     storage: bool = False
+    stmt: Stmt | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

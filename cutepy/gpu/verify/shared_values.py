@@ -24,6 +24,23 @@ Held = dict[ir.Buffer, Interval]
 
 def understood(kernel: ir.Kernel, subgroup: int = 32) -> Model:
     """The model of `kernel`, in which loads of shared memory lie where what is stored there does."""
+    return _with_sure_tickets(_bounded_values(kernel, subgroup))
+
+
+def _with_sure_tickets(model: Model) -> Model:
+    """The model; a ticket that is read of shared memory counts where nothing is read there before it is written."""
+    kept = {leaf for leaf, ticket in model.tickets.items() if ticket.shared and leaf in model.read_from}
+    if kept:
+        ordered = decide_barriers(model).status is Status.PROVEN
+        sure = {v.array for v in decide_written(model) if v.status is Status.PROVEN} if ordered else set()
+        model.tickets = {
+            leaf: t for leaf, t in model.tickets.items() if leaf not in kept or model.read_from[leaf].name in sure
+        }
+    return model
+
+
+def _bounded_values(kernel: ir.Kernel, subgroup: int) -> Model:
+    """The model, with loads of shared memory in the bounds that are proven of what is stored there."""
     model = collect(kernel, subgroup)
     indices = [e for access in model.accesses for e in (access.index, *access.guards)]
     asked = _read(model, indices)

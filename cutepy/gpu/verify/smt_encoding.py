@@ -397,6 +397,8 @@ class Encoding:
             if isinstance(stmt, ir.For):
                 path = self.loop(stmt, path)
                 continue
+            if isinstance(stmt, ir.UniformLoad):
+                self.last[False] = self._passed(stmt.value, path)
             for expr in stmt.expressions:
                 self.value(expr, path, memo)
             match stmt:
@@ -419,6 +421,10 @@ class Encoding:
                     path = _with(path, self._test(memo[condition], path))
                 case ir.Ascending(buffer=buffer, first=first, count=many) if buffer not in self.written:
                     self.sorted[buffer] = memo[first], memo[many]
+                case ir.UniformLoad(var=var):
+                    if var.dtype in (u32, i32) and var.lanes == 1:
+                        self.env[var] = self.free(path, z3.BitVecSort(32), shared=True)
+                    self.last[False] = self._passed(stmt, path)
                 case ir.Barrier(storage=storage):
                     self.last[storage] = self._passed(stmt, path)
                 case ir.If():
@@ -429,7 +435,7 @@ class Encoding:
                     raise NotEncoded(type(stmt).__name__)
         return path
 
-    def _passed(self, stmt: ir.Barrier, path: _Path) -> tuple[Term, ...]:
+    def _passed(self, stmt: ir.Stmt | ir.Expr, path: _Path) -> tuple[Term, ...]:
         """The name of the barrier that is passed here and now."""
         turns = [_widened(t) for t in path.turns]
         number = self._barriers.setdefault(id(stmt), 1 + len(self._barriers))
@@ -507,11 +513,7 @@ class Encoding:
         stop = None if stmt.stop is None else self.value(stmt.stop, path, memo)
         changed = _set_in(stmt.body)
         before, before_last = dict(self.env), dict(self.last)
-        waits = [
-            s
-            for s in (False, True)
-            if any(isinstance(x, ir.Barrier) and x.storage is s for x in ir.statements(stmt.body))
-        ]
+        waits = [s for s in (False, True) if any(ir.fences(x, storage=s) for x in ir.statements(stmt.body))]
         # 1. The number of the iteration, and the counter.
         most = _turns(start, stop, step, stmt.var.dtype)
         k = self._turn(stmt, path, most)

@@ -23,12 +23,14 @@ _READS, _STORES = "Load", "Store"
 @dataclass(frozen=True, slots=True)
 class Ticket:
     """What an atomic addition took: numbers that differ by multiples of `step`, of one `element` of `buffer`.
-    `range` bounds them, None where the initial value is no constant."""
+    `range` bounds them, None where the initial value is no constant. It is `shared` where all threads of a workgroup
+    have the copy that one of them took."""
 
     buffer: ir.Buffer
     element: int
     step: int
     range: Interval | None
+    shared: bool = False
 
 
 def tickets_of(kernel: ir.Kernel, work: list[Work]) -> dict[ir.Expr, Ticket]:
