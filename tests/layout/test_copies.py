@@ -4,7 +4,7 @@ from math import prod
 
 import pytest
 from layout.cases import cases
-from layout.copies_cases import judged, judged_any
+from layout.copies_cases import judged, judged_any, judged_small
 
 from cutepy import Layout, Swizzle, make_composed_layout, make_identity_layout, make_tensor, vectorised, widest_copy
 from cutepy.errors import LayoutError
@@ -21,6 +21,39 @@ def test_random_copies() -> None:
 def test_few_sharings_out_of_a_small_tile_take_less() -> None:
     ratios = [judged_any(seed) for seed in range(cases(4))]
     assert sum(ratio <= 1 for ratio in ratios) >= len(ratios) - 1 and max(ratios) <= 1.25
+
+
+def test_no_layout_of_a_small_tile_is_wider_or_takes_less() -> None:
+    assert not [said for said, _ratio in map(judged_small, range(cases(60))) if said]
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "layout", "threads", "most"),
+    [
+        (Swizzle(1, 0, 1), Layout((3, 16), (16, 1)), 12, 4),
+        (Swizzle(1, 0, 4), Layout((3, 16), (20, 1)), 12, 4),
+        (Swizzle(1, 0, 1), Layout((4, 2, 8), (18, 8, 1)), 4, 2),
+        (Swizzle(2, 0, 3), Layout((48, 64), (64, 1)), 128, 8),
+    ],
+)
+def test_what_a_swizzle_moves_is_taken_as_memory_has_it(
+    swizzle: Swizzle, layout: Layout, threads: int, most: int
+) -> None:
+    """Neighbours in memory are none in the tile, and no plain layout counts them: an inverse of the memory's does."""
+    both = make_composed_layout(swizzle, 0, layout)
+    found = widest_copy(both, both, threads, element_bytes=1)
+    assert found.elements == most and not any("no plain layout" in said for said in found.limits)
+    values = found.layout_tv[1].size
+    taken = [[both(found.layout_tv(thread, value)) for value in range(values)] for thread in range(threads)]
+    groups = [held[at : at + most] for held in taken for at in range(0, values, most)]
+    assert all(group == list(range(group[0], group[0] + most)) and group[0] % most == 0 for group in groups)
+    assert sorted(at for group in groups for at in group) == sorted(both(index) for index in range(both.size))
+
+
+def test_where_no_order_of_memory_is_a_layout_it_is_said_what_was_tried() -> None:
+    both = make_composed_layout(Swizzle(2, 0, 2), 0, Layout((8, 4), (6, 1)))
+    (*_others, said) = widest_copy(both, both, 8, element_bytes=1).limits
+    assert said == "2 bytes: no plain layout gives a thread such groups, nor does a composed one that was tried"
 
 
 def test_a_tile_whose_rows_are_no_powers_of_two_is_taken_as_memory_has_it() -> None:

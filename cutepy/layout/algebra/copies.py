@@ -63,7 +63,8 @@ def widest_copy(
     """The thread-value layout by which `threads` copy a tile from `source` to `target`, two layouts of one shape.
 
     Accesses are as wide as both allow, up to 16 bytes, and among those the transactions of 32 bytes in "gmem" and the
-    rounds of the banks in "smem" are fewest, both sides added. `align` says to how many bytes the first element of each
+    rounds of the banks in "smem" are fewest, both sides added: of a small tile no plain layout takes fewer, of a large
+    one none that was tried; a table that no layout says may. `align` says to how many bytes the first element of each
     is known to be aligned. With "rmem" for a memory that side is a layout from (thread, value) to the tile, the
     registers of a matrix instruction say; then the order of the values is what is chosen.
 
@@ -99,7 +100,10 @@ def widest_copy(
         limits.append(why)
         count //= 2
     while (distribution := distribute(problem, count)) is None:
-        limits.append(f"{count * element_bytes} bytes: no layout gives a thread such groups, only a table would")
+        limits.append(
+            f"{count * element_bytes} bytes: no plain layout gives a thread such groups, nor does a composed one that "
+            f"was tried"
+        )
         count //= 2
     layout_tv, (read, written) = distribution
     tile = product_each(source.shape)

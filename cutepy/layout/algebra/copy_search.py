@@ -9,12 +9,13 @@ that order are others, unless all are bits: 4 threads take 12 elements in a row 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
 
-from ...errors import CompositionError
+from ...errors import CompositionError, LayoutError
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, make_composed_layout, plain_part
 from ..values.coordinates import idx2crd
@@ -24,8 +25,10 @@ from .banks import WORD, fetched, served, served_together
 from .bits import columns_of, linear_layout_of
 from .composition import composition
 from .f2_bank_rows import independent, rank_of
+from .inverse import left_inverse
 from .operation import on_any
 from .rearrange import coalesce, from_modes
+from .table import from_offsets
 from .thread_values import numbers_of
 
 SEGMENT = 32
@@ -108,15 +111,17 @@ class CopyProblem(NamedTuple):
     """The index in the tile of each place that is counted, where that is another one."""
 
     def reordered(self) -> Iterator[CopyProblem]:
-        """The same problem with the tile's elements numbered in other orders; none for a linear one, where any basis is
-        tried."""
+        """The same problem with the tile's elements numbered in other orders, those of the memories first; none for a
+        linear one, where any basis is tried."""
         size = len(self.sides[0].offsets)
-        if not self.linear and size <= SMALL:
-            orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
-            most = min(MOST_REORDERED, 8 * SMALL // size)
-            for order in dict.fromkeys(islice(orders, most)):
-                one, other = (side._replace(layout=_after(side.layout, order)).listed() for side in self.sides)
-                yield self._replace(shape=order.shape, sides=(one, other), order=order)
+        if self.linear:
+            return
+        orders: Iterator[AnyLayout] = chain.from_iterable(map(_orders_of, self.sides))
+        if size <= SMALL:
+            orders = islice(chain(orders, _swizzles(size), _every_order(size)), min(MOST_REORDERED, 8 * SMALL // size))
+        for order in dict.fromkeys(orders):
+            one, other = (side._replace(layout=_after(side.layout, order)).listed() for side in self.sides)
+            yield self._replace(shape=order.shape, sides=(one, other), order=order)
 
     def forbids(self, count: int) -> str | None:
         """Why a thread cannot move so many elements at once; None if it can."""
@@ -212,9 +217,10 @@ def distribute(problem: CopyProblem, count: int) -> tuple[AnyLayout, list[tuple[
     The tile's places are counted in other orders where that of its index leaves something to gain.
     """
     best: tuple[int, CopyProblem, Distribution, list[tuple[int, int]]] | None = None
-    # First in the order of the tile's index; other orders only if some access is not optimal.
+    # First in the order of the tile's index; other orders only if some access is not optimal, of large tiles only if
+    # that order has no such accesses.
     for others in (False, True):
-        if best is None or any(took > needed for took, needed in best[-1]):
+        if best is None or (len(problem.sides[0].offsets) <= SMALL and any(took > needed for took, needed in best[-1])):
             jobs = list(problem.reordered()) if others else [problem]
             cuts = [(each, cut) for each in jobs for cut in cuts_of(each, count, MOST_CUTS // min(16, len(jobs) or 1))]
             for each, cut in _kept(cuts, count):
@@ -241,12 +247,18 @@ def _after(outer: AnyLayout, inner: AnyLayout) -> AnyLayout:
         return make_composed_layout(outer, 0, inner)
 
 
-def _order_of(side: CopySide) -> Layout:
-    """The tile's index in the order in which a memory has its modes."""
+def _orders_of(side: CopySide) -> Iterator[AnyLayout]:
+    """The tile's index in the order in which a memory has its modes, and in that of its elements where bits of their
+    offsets are mapped."""
     plain = plain_part(side.layout)
     modes = zip(leaves(plain.stride), leaves(plain.shape), leaves(Layout(plain.shape).stride), strict=True)
     _, extents, steps = zip(*sorted(mode for mode in modes if mode[1] > 1), strict=True)
-    return from_modes(extents, steps)
+    order = from_modes(extents, steps)
+    yield order
+    if not isinstance(side.layout, Layout):
+        with suppress(LayoutError):  # no layout has the offsets from the least to the greatest, or their way back
+            back = left_inverse(coalesce(_after(side.layout, order)))
+            yield _after(order, _after(back, from_offsets(sorted(side.offsets))))
 
 
 def _swizzles(size: int) -> Iterator[AnyLayout]:
