@@ -9,6 +9,7 @@ from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
 
 from ..errors import refusing as _refusing
+from ..gpu import cached_launches as _cached_launches
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
@@ -55,4 +56,9 @@ __all__ = [
     "einsum", "expand", "flip", "full", "fused_multiply_add", "linspace", "logsumexp", "matmul", "max", "mean", "min",
     "norm", "ones", "pad", "permute", "prod", "randn", "reshape", "softmax", "std", "sum", "tensordot", "var", "zeros",
 ]  # fmt: skip
+for _name in (
+    "all", "any", "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "matmul",
+    "max", "mean", "min", "norm", "prod", "softmax", "std", "sum", "tensordot", "var",
+):  # fmt: skip
+    globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 _refusing(globals(), __all__)

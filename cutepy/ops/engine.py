@@ -6,6 +6,7 @@ names an engine runs there or is refused, and the result is where it was compute
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -44,6 +45,18 @@ def home_of(call: str, operand: object) -> Home:
     if hasattr(engine, "trace"):
         return Home.KERNEL
     raise KernelError(f"{call}({operand}): nothing here computes over {type(engine).__name__}; copy it into an array")
+
+
+def on_device(operands: Sequence[object]) -> bool:
+    """Whether all operands are tensors of a device and Python numbers, with a tensor first: the common case, decided
+    fast."""
+    for at, operand in enumerate(operands):
+        if type(operand) is Tensor:
+            if type(operand.engine) is not DeviceEngine:
+                return False
+        elif not at or type(operand) not in (float, int):
+            return False
+    return True
 
 
 def chosen(call: str, engine: Engine | None, *operands: object) -> Engine:

@@ -18,7 +18,7 @@ from ..gpu.operations import elements, place_of
 from ..gpu.operations.pointwise import converted as converted_by_kernel
 from ..gpu.operations.pointwise import of_function
 from ..tensor import Array, DType, Tensor, TensorLike, as_dtype, as_tensor, from_array, functions, rules
-from .engine import Engine, Home, chosen, home_of
+from .engine import Engine, Home, chosen, home_of, on_device
 from .operand import Value, common_nesting, value_of
 
 
@@ -84,6 +84,8 @@ def operation(function: functions.Function) -> Callable[..., Tensor]:
     def of_tensors(*operands: TensorLike, engine: Engine | None = None) -> Tensor:
         if len(operands) != function.arity:
             raise TensorError(f"{function.name}: it takes {function.arity} operands, given are {len(operands)}")
+        if engine is None and on_device(operands):
+            return of_function(function)(*operands)
         if any(home_of(function.name, operand) is Home.VALUE for operand in operands):
             found: Tensor = of_values(function, *operands)
             return found

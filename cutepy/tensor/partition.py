@@ -39,6 +39,10 @@ def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     Raises TensorIndexError for a tile that is not there. Source: CuTe, `tensor_impl.hpp`.
     """
     expect_tensors("inner_partition", tensor)
+    return tensor.cut(_inner_partition, tiler, coord)
+
+
+def _inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     tiled = tensor.lift_layout(zipped_divide, tiler)
     # zipped_divide gives ((tile), (rest)): keep the tile, choose among the rests.
     tile, rest = as_tuple(tiled.shape)

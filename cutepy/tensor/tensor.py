@@ -190,16 +190,28 @@ class Tensor(Shaped, NotebookRepr):
         # Views repeat: a kernel's tiles have the same layouts in every call, so they are cached by their key.
         key = self._view_key(function, arguments)
         if key is not None and (kept := _VIEWS.get(key)) is not None:
-            layout, guard = kept
+            layout, guard, _by = kept
             return Tensor(self.engine, layout, self.offset, guard)
         view = self._checked_view(function, *arguments)
         if key is not None:
-            if len(_VIEWS) >= VIEWS_KEPT:
-                _VIEWS.clear()
-            _VIEWS[key] = view.layout, view.guard
+            _keep_view(key, view, 0)
         return view
 
-    def _view_key(self, function: Callable[..., Layout], arguments: tuple[object, ...]) -> Hashable:
+    def cut(self, function: Callable[..., Tensor], *arguments: object) -> Tensor:
+        """`function(self, *arguments)`, a view of a part of the elements, which begins so far from where these do as
+        the layout and the arguments say."""
+        if type(self.offset) is not int or hasattr(self.engine, "within"):
+            return function(self, *arguments)
+        key = self._view_key(function, arguments)
+        if key is not None and (kept := _VIEWS.get(key)) is not None:
+            layout, guard, by = kept
+            return Tensor(self.engine, layout, self.offset + by, guard)
+        view = function(self, *arguments)
+        if key is not None and view.engine is self.engine and type(view.offset) is int:
+            _keep_view(key, view, view.offset - self.offset)
+        return view
+
+    def _view_key(self, function: Callable[..., object], arguments: tuple[object, ...]) -> Hashable:
         """What the layout and the guard of a view follow from; None where a value of a kernel or a fact has a say.
 
         The checks of a view compare offsets with those of this tensor, wherever it begins, so its offset has none.
@@ -311,7 +323,14 @@ class Tensor(Shaped, NotebookRepr):
 
 VIEWS_KEPT = 4096
 """Views whose layout and guard are kept, of all tensors: some MB."""
-_VIEWS: dict[Hashable, tuple[Layout | ComposedLayout, Guard | None]] = {}
+_VIEWS: dict[Hashable, tuple[Layout | ComposedLayout, Guard | None, int]] = {}
+
+
+def _keep_view(key: Hashable, view: Tensor, by: int) -> None:
+    """Keep the layout and the guard of a view, which begins `by` elements from where its tensor does."""
+    if len(_VIEWS) >= VIEWS_KEPT:
+        _VIEWS.clear()
+    _VIEWS[key] = view.layout, view.guard, by
 
 
 def _is_static(argument: Any) -> bool:

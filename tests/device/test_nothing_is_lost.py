@@ -128,15 +128,15 @@ def test_a_batch_that_fails_fails_its_buffers_alone(device: Device, monkeypatch:
     program = add_one(64)
     device.launch(program, [c])
     device.wait()
-    finish, failing = Batch.finish, [True]
+    encode, failing = Batch.encode, [True]
 
     def fails(*args: object) -> object:
         if failing:
             failing.clear()
             raise MemoryError("no memory for commands")
-        return finish(*args)
+        return encode(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("cutepy.gpu.runtime.batch.Batch.finish", fails)
+    monkeypatch.setattr("cutepy.gpu.runtime.batch.Batch.encode", fails)
     device.launch(program, [a])
     device.launch(program, [b])
     end = time.perf_counter() + 20

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import DeviceError
 from .adapters import Runtime
-from .buffer import Array, DeviceBuffer
-from .native import Completion, wgpu
-from .pipeline import BoundPipeline
+from .buffer import Array, DeviceBuffer, Fetch
+from .native import Completion, Encoder, Owned, Timestamps, wgpu
+from .pipeline import BoundLaunch, BoundPipeline
 from .program import Program, Size3
 
 if TYPE_CHECKING:
@@ -45,58 +45,69 @@ WRITTEN = 16 * 1024 * 1024
 PASSES = 2048  # WebGPU allows 4096 queries in a set
 
 
-BoundLaunch = tuple[BoundPipeline, bytes, Size3]
-"""A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
-
-
 class Batch:
-    """The launches of one submission, and the bytes of their parameters: one compute pass, once it is finished."""
+    """The launches of one compute pass, and the bytes of their parameters; `steps` are the calls that encode them.
 
-    __slots__ = ("_timestamps", "launches", "params")
+    What equals the launch before is not set again: a step has a pipeline, its bind group and that of its parameters
+    where they are others, where its parameters begin, and its workgroups.
+    """
 
-    def __init__(self, timestamps: dict[str, object] | None) -> None:
-        self._timestamps = timestamps
-        self.launches: list[tuple[BoundPipeline, int, Size3]] = []
+    __slots__ = ("launches", "params", "steps")
+
+    def __init__(self) -> None:
+        self.launches: list[BoundPipeline] = []
         self.params = bytearray()
+        self.steps: list[tuple[Any, Any, Any, Any, Size3]] = []
 
-    def take(self, pending: deque[BoundLaunch], most: int) -> None:
+    def take(self, runtime: Runtime, pending: deque[BoundLaunch], most: int) -> None:
         """The first of these launches, at most so many, as far as their parameters fit into the device's buffer for
         them; parameters that equal those of the launch before lie where those lie."""
-        last, slot = b"", 0
+        packed, slot = b"", 0
+        pipeline, group, begins = None, None, -1
+        params, ffi = self.params, runtime.api.ffi
         while pending and len(self.launches) < most:
-            bound, params, grid = pending[0]
-            if params and params != last:
-                if len(self.params) + len(params) > PARAMS_BYTES:
+            bound, own, grid = pending[0]
+            if own and own != packed:
+                if len(params) + len(own) > PARAMS_BYTES:
                     return
-                last, slot = params, len(self.params)
-                self.params += params
-            self.launches.append((bound, slot, grid))
+                packed, slot = own, len(params)
+                params += own
             pending.popleft()
+            self.launches.append(bound)
+            wanted, sets, binds, moves, at = bound.pipeline, None, None, None, None
+            if wanted.params_group is not None and (wanted is not pipeline or slot != begins):
+                moves, at = wanted.params_group._internal, ffi.new("uint32_t *", slot)
+            if wanted is not pipeline:
+                sets = wanted.handle._internal
+            if bound.group is not group:
+                binds = bound.group.handle
+            self.steps.append((sets, binds, moves, at, grid))
+            pipeline, group, begins = wanted, bound.group, slot
 
-    def finish(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> wgpu.GPUCommandBuffer:
-        """The launches as commands; wgpu validates the whole batch here and refuses it on a lost device.
+    def encode(self, runtime: Runtime, encoder: Encoder, timestamps: Timestamps | None) -> None:
+        """The launches as a compute pass, which has its errors at its end."""
+        running = encoder.compute_pass(timestamps)
+        here, lib, null = running.handle, runtime.api.lib, runtime.api.ffi.NULL
+        set_pipeline, bind = lib.wgpuComputePassEncoderSetPipeline, lib.wgpuComputePassEncoderSetBindGroup
+        dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+        for sets, binds, moves, at, (x, y, z) in self.steps:
+            if sets is not None:
+                set_pipeline(here, sets)
+            if binds is not None:
+                bind(here, 0, binds, 0, null)
+            if moves is not None:
+                bind(here, 1, moves, 1, at)
+            dispatch(here, x, y, z)
+        encoder.end(running)
 
-        What equals the launch before is not set again. The calls go past wgpu-py, which asks for errors after each: a
-        pass has its errors at its end.
-        """
-        encoder = gpu.create_command_encoder()
-        record = encoder.begin_compute_pass(timestamp_writes=self._timestamps)
-        here, lib, ffi = record._internal, runtime.api.lib, runtime.api.ffi
-        slots = ffi.new("uint32_t[]", [slot for _, slot, _ in self.launches])
-        last: tuple[object, object, int] = None, None, -1
-        for at, (bound, slot, grid) in enumerate(self.launches):
-            pipeline, group = bound.pipeline, bound.group
-            # State that equals the launch before it is not set again.
-            if pipeline is not last[0]:
-                lib.wgpuComputePassEncoderSetPipeline(here, pipeline.handle._internal)
-            if group is not last[1]:
-                lib.wgpuComputePassEncoderSetBindGroup(here, 0, group._internal, 0, ffi.NULL)
-            if pipeline.params_group is not None and (pipeline is not last[0] or slot != last[2]):
-                lib.wgpuComputePassEncoderSetBindGroup(here, 1, pipeline.params_group._internal, 1, slots + at)
-            lib.wgpuComputePassEncoderDispatchWorkgroups(here, *grid)
-            last = pipeline, group, slot
-        record.end()
-        return encoder.finish()
+
+def batches_of(runtime: Runtime, launches: Sequence[BoundLaunch], most: int = MOST_LAUNCHES) -> list[Batch]:
+    """Launches in batches of at most so many, in their order."""
+    pending, batches = deque(launches), []
+    while pending:
+        batches.append(Batch())
+        batches[-1].take(runtime, pending, most)
+    return batches
 
 
 class InFlight:
@@ -108,14 +119,21 @@ class InFlight:
         self._written = 0
         self.submitted = 0
 
-    def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
-        self._under_way.append(self.runtime.submit(self._gpu, commands))
+    def submit(self, commands: Owned, fetch: Fetch | None = None) -> None:
+        """Submit commands; where they copy what is fetched, the end of that is the end of all."""
+        self.runtime.submit(self._gpu, commands)
+        if fetch is None:
+            end = self.runtime.submitted(self._gpu)
+        else:
+            end, fetch.submitted = fetch.completion, True
+            self.runtime.map_for_read(fetch.staging, fetch.size, end)
+        self._under_way.append(end)
         self._written = 0
         self.submitted += 1
 
     def submit_nothing(self) -> None:
         """An empty submission, with which a runtime frees what it keeps until the next."""
-        self.submit(self._gpu.create_command_encoder().finish())
+        self.submit(Encoder(self.runtime, self._gpu).finish())
 
     def wrote(self, nbytes: int) -> None:
         """So many bytes wait in wgpu's staging memory for the next submission: make one before they are too many."""
@@ -214,27 +232,20 @@ class Stopwatch:
             raise DeviceError("device.timed(): .seconds is known when the with block is left")
         return self._each
 
-    def next_pass(self) -> dict[str, object]:
+    def next_pass(self) -> Timestamps:
         """Where the next pass writes its two timestamps."""
         if self.passes == PASSES:
             raise DeviceError(
                 f"device.timed(): more than {PASSES} submissions in one block; time fewer launches at once"
             )
-        begin = 2 * self.passes
         self.passes += 1
-        return {
-            "query_set": self._queries,
-            "beginning_of_pass_write_index": begin,
-            "end_of_pass_write_index": begin + 1,
-        }
+        return self._queries, 2 * self.passes - 2
 
-    def resolve(self, in_flight: InFlight) -> wgpu.GPUBuffer:
-        """Submit what gives the timestamps. Returns the buffer that then holds them."""
+    def resolve(self, encoder: Encoder) -> wgpu.GPUBuffer:
+        """Encode what gives the timestamps. Returns the buffer that then holds them."""
         usage = wgpu.BufferUsage.QUERY_RESOLVE | wgpu.BufferUsage.COPY_SRC
         resolved = self._gpu.create_buffer(size=16 * self.passes, usage=usage, label="timestamps")
-        encoder = self._gpu.create_command_encoder()
-        encoder.resolve_query_set(self._queries, 0, 2 * self.passes, resolved, 0)
-        in_flight.submit(encoder.finish())
+        encoder.resolve(self._queries, 2 * self.passes, resolved)
         return resolved
 
     def read(self, timestamps: Array, nanoseconds: float) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DeviceError
-from .native import Completion, wgpu
+from .native import Completion, Encoder, wgpu
 
 if TYPE_CHECKING:
     from .adapters import Runtime
@@ -43,7 +43,7 @@ class DeviceBuffer:
     __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "pooled", "uid")
 
     def __init__(
-        self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, *, pooled: bool = False, uid: int = 0
+        self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, pooled: bool = False, uid: int = 0
     ) -> None:
         self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
         self.uid = uid or next(_uids)
@@ -176,11 +176,18 @@ class Pool:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Fetch:
-    """Bytes on their way to the host: mapped in `staging` when `completion` is over."""
+    """Bytes on their way to the host: copied by a submission of their own, or after the launches of one, and mapped in
+    `staging` when `completion` is over."""
 
+    source: wgpu.GPUBuffer
+    offset: int
     staging: wgpu.GPUBuffer
     size: int
     completion: Completion
+    submitted: bool = False
+
+    def encode(self, encoder: Encoder) -> None:
+        encoder.copy(self.source, self.offset, self.staging, self.size)
 
 
 class Staging:
@@ -196,16 +203,14 @@ class Staging:
         self._lent: list[tuple[weakref.ref[Fetch], wgpu.GPUBuffer]] = []
         self.copies = 0
 
-    def fetch(self, in_flight: InFlight, source: wgpu.GPUBuffer, offset: int, nbytes: int) -> Fetch:
-        """Submit a copy of at most `CHUNK` bytes of a buffer; `offset` is a multiple of 4."""
+    def fetch(self, source: wgpu.GPUBuffer, offset: int, nbytes: int) -> Fetch:
+        """What brings at most `CHUNK` bytes of a buffer, once it is submitted; `offset` is a multiple of 4."""
         size = -(-nbytes // 4) * 4
         staging = self._at_least(size)
-        encoder = self._gpu.create_command_encoder()
-        encoder.copy_buffer_to_buffer(source, offset, staging, 0, size)
-        in_flight.submit(encoder.finish())
-        self.copies += 1
-        fetch = Fetch(staging, size, self._runtime.map_for_read(staging, size))
+        # Whoever waits for the completion waits for the copy, so it keeps what is copied to.
+        fetch = Fetch(source, offset, staging, size, Completion(keeps=staging))
         self._lent.append((weakref.ref(fetch), staging))
+        self.copies += 1
         return fetch
 
     def take(self, fetch: Fetch, out: Array) -> None:
@@ -214,6 +219,7 @@ class Staging:
             raise DeviceError(f"read {out.size} bytes: the device did not give them")
         out[:] = np.frombuffer(self._runtime.mapped(fetch.staging, fetch.size), np.uint8, out.size)
         self._runtime.unmap(fetch.staging)
+        fetch.completion.keeps = None
         self._lent = [(ref, staging) for ref, staging in self._lent if ref() is not fetch]
         self._idle = sorted([*self._idle, fetch.staging], key=lambda buffer: -buffer.size)[:IDLE_STAGING]
 

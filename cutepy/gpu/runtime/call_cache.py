@@ -7,7 +7,7 @@ nothing else on the device; any other call is computed anew each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from struct import pack
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-KEPT = 256
+KEPT = 1024
 """Calls that one operation remembers."""
 _STATIC = {int, bool, str, type(None), DType, Function}
 _LARGEST = float(np.finfo(np.float32).max)
@@ -53,13 +53,13 @@ def static_type(kind: type[T]) -> type[T]:
 class CallKey:
     """A call as it is compared: its key, its buffers, each once, and its numbers, which the key does not hold."""
 
-    key: Hashable
+    key: tuple[Hashable, ...]
     device: Device
     buffers: list[DeviceBuffer]
     numbers: list[float]
 
 
-def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None:
+def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
     """The key of a call over tensors of one device; None for a call that is not recorded.
 
     With `numbers`, floats are launch parameters: the key has their type alone.
@@ -69,37 +69,40 @@ def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None
     given: list[float] = []
     for value in args:
         # Exact types: a subclass may hold state that its equality does not compare.
-        kind = type(value)
-        if kind is Tensor:
-            tensor = cast(Tensor, value)
-            engine = tensor.engine
-            if type(engine) is not DeviceEngine or tensor.guard is not None:
+        kind: type = type(value)
+        if type(value) is Tensor:
+            engine = value.engine
+            if type(engine) is not DeviceEngine or value.guard is not None:
                 return None
             buffer = engine.buffer
             # Buffers enter the key by their order of first use, so other buffers make the same key, and equal ones stay
             # equal.
-            slot = buffers.index(buffer) if buffer in buffers else len(buffers)
-            if slot == len(buffers):
+            if buffer in buffers:
+                slot = buffers.index(buffer)
+            else:
+                slot = len(buffers)
                 buffers.append(buffer)
-            key.append((slot, tensor.layout, tensor.offset, engine.dtype.name, engine.length, engine.writable))
+            key += slot, value.layout, value.offset, engine.dtype.name, engine.length, engine.writable
+        elif kind in _STATIC:
+            key += kind, value
         elif numbers and (kind is float or kind is np.float32):
             key.append(kind)
             given.append(cast(float, value))
         elif kind is float:  # by its bits: 0.0 is not -0.0, and a NaN is itself
-            key.append((kind, pack("d", value)))
-        elif kind in _STATIC:
-            key.append((kind, value))
-        elif kind is tuple and all(type(item) is int for item in cast(tuple[object, ...], value)):
-            key.append((kind, value))
+            key += kind, pack("d", value)
+        elif type(value) is tuple and all(type(item) is int for item in value):
+            key += kind, value
         else:
             return None
     if not buffers:
         return None
     device = buffers[0].device
     # A recording belongs to one device.
-    if any(buffer.device is not device for buffer in buffers):
-        return None
-    return CallKey((device.uid, *key), device, buffers, given)
+    for buffer in buffers:
+        if buffer.device is not device:
+            return None
+    key.append(device.uid)
+    return CallKey(tuple(key), device, buffers, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Result:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
     """The launches of a call. Buffers count through those of its tensors and then those that it makes, of these bytes;
     what varies of each launch is which parameter is which of the call's numbers."""
@@ -124,10 +127,12 @@ class Recorded:
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
 
-    def run(self, call: CallKey, args: tuple[object, ...]) -> object:
+    def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
         buffers = call.buffers
-        call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers)
+        # Without numbers of the call, the same buffers make the same launches.
+        same = None if call.numbers else self
+        call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers, same)
         result = self.result
         if result.argument is not None:
             return args[result.argument]
@@ -159,7 +164,7 @@ def single(number: float) -> float:
 
 
 def recorded(
-    tape: Tape, call: CallKey, args: tuple[object, ...], result: object, names: tuple[str, ...] = ()
+    tape: Tape, call: CallKey, args: Sequence[object], result: object, names: tuple[str, ...] = ()
 ) -> Recorded | None:
     """The launches on a tape, with what varies: parameters by these `names` are the call's numbers, in order."""
     buffers = [*call.buffers, *tape.made]
@@ -178,7 +183,7 @@ def recorded(
     return None if kept is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), kept)
 
 
-def _result_of(result: object, args: tuple[object, ...], places: dict[int, int]) -> Result | None:
+def _result_of(result: object, args: Sequence[object], places: dict[int, int]) -> Result | None:
     """Where the result is, among the arguments or in one of the buffers; None where it is elsewhere."""
     if not isinstance(result, Tensor):
         return Result() if result is None else None
@@ -193,15 +198,19 @@ def _result_of(result: object, args: tuple[object, ...], places: dict[int, int])
 
 
 class CallCache:
-    """The recorded calls of one operation, at most 256; `cached_launches` makes one for a function."""
+    """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
-    def __init__(self) -> None:
+    A `patient` one records a call when it is made again: its calls may differ in where views begin without end.
+    """
+
+    def __init__(self, *, patient: bool = False) -> None:
         self.recorded: dict[Hashable, Recorded] = {}
+        self._met: set[int] | None = set() if patient else None
         _CACHES.add(self)
 
     def call(
         self,
-        args: tuple[object, ...],
+        args: Sequence[object],
         uncached: Callable[[], R],
         *,
         key: Callable[[], Hashable] = tuple,
@@ -220,6 +229,8 @@ class CallCache:
         entry = self.recorded.get(whole)
         if entry is not None:
             return cast(R, entry.run(call, args))
+        if self._met is not None and not self._met_before(hash(whole)):
+            return uncached()
         with taped(call.device) as tape:
             result = uncached()
         made = recorded(tape, call, args, result, parameters() if parameters is not None else ())
@@ -229,6 +240,16 @@ class CallCache:
                 self.recorded.clear()
             self.recorded[whole] = made
         return result
+
+    def _met_before(self, digest: int) -> bool:
+        """Whether a call with this hash was made; it is from now on."""
+        assert self._met is not None
+        if digest in self._met:
+            return True
+        if len(self._met) >= KEPT:
+            self._met.clear()
+        self._met.add(digest)
+        return False
 
     @staticmethod
     def clear_all() -> None:
@@ -257,7 +278,7 @@ def cached_launches(operation: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(operation)
     def call(*args: P.args, **named: P.kwargs) -> R:
-        given = args + tuple(named.values()) if named else args
+        given: tuple[object, ...] = (*args, *named.values()) if named else args
         return cache.call(given, lambda: operation(*args, **named), key=lambda: tuple(named))
 
     return call

@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,11 +34,11 @@ from .batch import (
     MOST_LAUNCHES,
     PARAMS_BYTES,
     Batch,
-    BoundLaunch,
     Flusher,
     InFlight,
     Played,
     Stopwatch,
+    batches_of,
     taping,
     tell,
     untaped,
@@ -46,8 +46,8 @@ from .batch import (
 from .buffer import CHUNK, Array, DeviceBuffer, Fetch, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
-from .native import Completion, wgpu
-from .pipeline import BindGroups, BoundPipeline, Pipeline, build_pipeline, probe_of_subgroups
+from .native import Completion, Encoder, wgpu
+from .pipeline import BindGroups, BoundLaunch, BoundPipeline, Pipeline, build_pipeline, probe_of_subgroups
 from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
@@ -168,19 +168,15 @@ class Device:
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        (buffer,) = self._with_memory(lambda: [self._new(nbytes, name, pooled)], "allocate")
-        tell(self, buffer if pooled else None)
-        return buffer
-
-    def _with_memory(self, make: Callable[[], list[DeviceBuffer]], doing: str) -> list[DeviceBuffer]:
-        """Make buffers; where memory ran out, once more when all that can be given back is."""
         try:
-            with Exclusive(self, doing):
-                return make()
+            with Exclusive(self, "allocate"):
+                buffer = self._new(nbytes, name, pooled)
         except _OutOfMemory:
             self._give_back()
-        with Exclusive(self, doing):
-            return make()
+            with Exclusive(self, "allocate"):
+                buffer = self._new(nbytes, name, pooled)
+        tell(self, buffer if pooled else None)
+        return buffer
 
     def _give_back(self) -> None:
         """Free what the pool keeps, and wait for the work that holds freed memory."""
@@ -195,10 +191,11 @@ class Device:
         """A buffer in memory of the pool, or in its own."""
         # Memory of the pool comes with its number, for which bind groups exist.
         uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
-        buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
-        self._held[buffer.uid] = padded(nbytes), handle
-        self._bytes += padded(nbytes)
-        self._failed.pop(uid, None)
+        buffer, size = DeviceBuffer(self, handle, nbytes, name, pooled, uid), padded(nbytes)
+        self._held[buffer.uid] = size, handle
+        self._bytes += size
+        if self._failed:
+            self._failed.pop(uid, None)
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
@@ -258,10 +255,7 @@ class Device:
             part = out[start : start + CHUNK]
             self._throttle()
             with Exclusive(self, doing):
-                self._own(buffer)
-                self._flush()
-                self._raise_failure(buffer)
-                fetches.append((self._staging.fetch(self._in_flight, buffer.handle, offset + start, part.size), part))
+                fetches.append((self._fetch(buffer, offset + start, part.size), part))
         return PendingRead(self, fetches, out, kind)
 
     def _read(self, buffer: DeviceBuffer, offset: int, out: Array) -> None:
@@ -270,13 +264,23 @@ class Device:
         for start in range(0, max(1, out.size), CHUNK):
             chunk = out[start : start + CHUNK]
             with Exclusive(self, doing):
-                self._own(buffer)
-                self._flush()
-                self._raise_failure(buffer)
                 if not chunk.size:
+                    self._own(buffer)
+                    self._flush()
+                    self._raise_failure(buffer)
                     return
-                fetch = self._staging.fetch(self._in_flight, buffer.handle, offset + start, chunk.size)
+                fetch = self._fetch(buffer, offset + start, chunk.size)
             self._await(fetch.completion, doing, partial(self._staging.take, fetch, chunk))
+
+    def _fetch(self, buffer: DeviceBuffer, offset: int, nbytes: int) -> Fetch:
+        """Submit what is pending, and with it a copy of at most `CHUNK` bytes to staging memory."""
+        self._own(buffer)
+        fetch = self._staging.fetch(buffer.handle, offset, nbytes)
+        self._flush(fetch)
+        self._raise_failure(buffer)
+        if not fetch.submitted:
+            self._submit(Batch(), fetch)
+        return fetch
 
     def _await(self, completion: Completion | None, doing: str, then: Callable[[], None] = lambda: None) -> None:
         """Poll until a completion is over, then call `then`, before another thread has the device. Raises DeviceError
@@ -330,7 +334,9 @@ class Device:
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
         self._prepare_for(program)
         with Exclusive(self, program.entry):
-            self._record(program, operands, params, size)
+            launch = self._bound(program, operands, params, size)
+            if min(size):
+                self._enqueue((launch,))
 
     def _prepare_for(self, program: Program) -> None:
         """What a launch may have to wait for: room for its batch, or the size of a subgroup."""
@@ -347,43 +353,75 @@ class Device:
                 self.lanes = int(self.read(buffer, np.uint32)[0])
         return self.lanes
 
-    def replay(self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer]) -> None:
+    def replay(
+        self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer], same: object = None
+    ) -> None:
         """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
         `launch` do, under one lock. A launch has its program, the numbers of its operands in `buffers`, its parameters.
+
+        Calls with one object for `same` make the same launches over the same buffers, and are bound once for these.
+        Where they make no buffer, a call that was bound takes no lock.
         """
-        self._make_room()
-
-        def play() -> list[DeviceBuffer]:
-            fresh = [self._new(nbytes, "", True) for nbytes in made]
-            buffers.extend(fresh)
-            for program, places, params in launches:
-                self._record(program, [buffers[number] for number in places], params, program.grid)
-            return fresh
-
-        self._with_memory(play, "a call made again")
+        if len(self.pending) >= LAUNCHES:
+            self._make_room()
+        if same is not None and not made and self.runtime.raises_when_lost and not (self._failed or self._dead):
+            found = self._groups.call(same, tuple([buffer.uid for buffer in buffers]))
+            if found is not None and not taping():
+                self._enqueue(found)
+                return
+        given = len(buffers)
+        try:
+            with Exclusive(self, "a call made again"):
+                self._replay(made, launches, buffers, same)
+        except _OutOfMemory:
+            self._give_back()
+            del buffers[given:]
+            with Exclusive(self, "a call made again"):
+                self._replay(made, launches, buffers, same)
         if taping():
-            for buffer in buffers[len(buffers) - len(made) :]:
+            for buffer in buffers[given:]:
                 tell(self, buffer)
             for program, places, params in launches:
                 tell(self, (program, tuple([buffers[number] for number in places]), tuple(params)))
 
-    def play(self, launches: Sequence[BoundLaunch], buffers: Sequence[DeviceBuffer]) -> None:
-        """Launches that are bound already, in batches of their own; `buffers` are those that others may free.
+    def _replay(
+        self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer], same: object
+    ) -> None:
+        for nbytes in made:
+            buffers.append(self._new(nbytes, "", True))
+        uids = tuple([buffer.uid for buffer in buffers])
+        bound = None if same is None or self._failed else self._groups.call(same, uids)
+        if bound is None:
+            bound = tuple(
+                [
+                    self._bound(program, [buffers[number] for number in places], params, program.grid)
+                    for program, places, params in launches
+                    if min(program.grid)
+                ]
+            )
+            if same is not None:
+                self._groups.keep_call(same, uids, bound)
+        self._enqueue(bound)
+
+    def play(self, launches: Sequence[BoundLaunch], batches: Sequence[Batch], buffers: Sequence[DeviceBuffer]) -> None:
+        """Launches that are bound already, by the batches that were made of them; `buffers` are those that others may
+        free.
 
         Raises DeviceError where one of them was freed, or failed before.
         """
-        at = 0
-        while at < len(launches):
+        for batch in batches if self._profiled is None else batches_of(self.runtime, launches, 1):
             self._throttle()
             with Exclusive(self, "play"):
                 self._flush()
                 for buffer in buffers:
-                    buffer.handle  # noqa: B018  DeviceError where it was freed
+                    if buffer.freed:
+                        buffer.handle  # noqa: B018  DeviceError
                 if self._failed:
                     self._raise_failure(*buffers)
-                self.pending.extend(launches[at : at + MOST_LAUNCHES])
-                at += MOST_LAUNCHES
-                self._flush()
+                try:
+                    self._submit(batch)
+                except Exception as error:
+                    self._fail(batch.launches, error)
 
     def bound_launch(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float]) -> BoundLaunch:
         """A launch with its pipeline and bind group, its parameters as bytes, and its grid."""
@@ -400,22 +438,24 @@ class Device:
                 raise
             raise KernelError(f"{program.entry}: {other[0]!r} is no buffer; device.upload(array) makes one") from None
 
-    def _record(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3) -> None:
+    def _bound(
+        self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3
+    ) -> BoundLaunch:
+        """A launch with what it needs, on a device that can make it. Raises what an earlier one over these buffers
+        failed with."""
         bound, packed, _ = self.bound_launch(program, operands, params)
         if self._failed:
             self._raise_failure(*operands)
-        if max(grid) > self.limits.workgroups or min(grid) < 1:
-            if min(grid) == 0:
-                return
+        if max(grid) > self.limits.workgroups and min(grid):
             raise DeviceError(
                 f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
                 f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
             )
-        self.enqueue((bound, packed, grid))
+        return bound, packed, grid
 
-    def enqueue(self, launch: BoundLaunch) -> None:
-        """Add a launch to those that wait for a submission, in one step: any thread may, at any time."""
-        self.pending.append(launch)
+    def _enqueue(self, launches: Iterable[BoundLaunch]) -> None:
+        """Add launches to those that wait for a submission, in one step: any thread may, at any time."""
+        self.pending.extend(launches)
         if self._flusher.asleep:
             self._flusher.notice()
 
@@ -446,7 +486,7 @@ class Device:
                 bound = self._groups.get(self, program, operands, checked=True)
                 if self._failed:
                     self._raise_failure(*operands)
-        self.enqueue((bound, params, grid))
+        self._enqueue(((bound, params, grid),))
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
@@ -505,8 +545,10 @@ class Device:
                 timestamps = np.zeros(16 * watch.passes, np.uint8)
                 fetch = None
                 if watch.passes:
-                    resolved = watch.resolve(self._in_flight)
-                    fetch = self._staging.fetch(self._in_flight, resolved, 0, timestamps.size)
+                    encoder = Encoder(self.runtime, self.gpu)
+                    fetch = self._staging.fetch(watch.resolve(encoder), 0, timestamps.size)
+                    fetch.encode(encoder)
+                    self._in_flight.submit(encoder.finish(), fetch)
             if fetch is not None:
                 self._await(fetch.completion, "timed", partial(self._staging.take, fetch, timestamps))
             watch.read(timestamps, self.runtime.timestamp_period(self.gpu))
@@ -616,8 +658,8 @@ class Device:
             if nbytes is None or self._dead:
                 self._freed += size
                 self._let_go([uid])
-            else:
-                self._let_go(self._pool.give(nbytes, (uid, handle)))
+            elif gone := self._pool.give(nbytes, (uid, handle)):
+                self._let_go(gone)
             del handle
         self._hasty = False
         # Some runtimes free with the next submission: an empty one, before too much waits.
@@ -652,23 +694,34 @@ class Device:
         self._met[program] = pipeline
         return pipeline
 
-    def _flush(self) -> None:
-        """Submit what is pending. A batch that the runtime refuses fails its buffers, not this call."""
+    def _flush(self, fetch: Fetch | None = None) -> None:
+        """Submit what is pending, and a fetch with the last of it, where there is any. A batch that the runtime refuses
+        fails its buffers, not this call, and takes no fetch along."""
         self.flushes += 1
         while self.pending:
-            batch = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
-            batch.take(self.pending, MOST_LAUNCHES if self._profiled is None else 1)
-            if self._profiled is not None:
-                self._profiled += [(bound.pipeline.program.entry, bound.nbytes) for bound, *_ in batch.launches]
+            batch = Batch()
+            batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)
+            last = fetch if fetch is not None and not (self.pending or fetch.submitted) else None
             try:
-                commands = batch.finish(self.runtime, self.gpu)
-                if batch.params:
-                    self.gpu.queue.write_buffer(self._params, 0, batch.params)
-                self._in_flight.submit(commands)
+                self._submit(batch, last)
             except Exception as error:
-                self._fail([bound for bound, *_ in batch.launches], error)
+                self._fail(batch.launches, error)
         if self._dead:
             raise DeviceError(f"submit: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+
+    def _submit(self, batch: Batch, fetch: Fetch | None = None) -> None:
+        """Submit the launches of a batch, where it has any, and what copies a fetch after them."""
+        if self._profiled is not None:
+            self._profiled += [(bound.pipeline.program.entry, bound.nbytes) for bound in batch.launches]
+        encoder = Encoder(self.runtime, self.gpu)
+        if batch.launches:
+            batch.encode(self.runtime, encoder, self._stopwatch.next_pass() if self._stopwatch else None)
+        if fetch is not None:
+            fetch.encode(encoder)
+        commands = encoder.finish()
+        if batch.params:
+            self.runtime.write(self.gpu, self._params, batch.params)
+        self._in_flight.submit(commands, fetch)
 
     def _fail(self, launched: Sequence[BoundPipeline], error: Exception) -> None:
         """Keep an error for every buffer of a batch, and remember a loss."""
@@ -744,42 +797,41 @@ class _OutOfMemory(DeviceError):
     """Memory ran out; some may come back when work is over."""
 
 
-class Exclusive:
+class Exclusive(Uninterrupted):
     """A block in which a thread has a device to itself, and no signal is handled. It may not wait for the device. It
     lets go of what finalizers freed, unless another block soon does."""
 
-    __slots__ = ("device", "doing", "signals", "tidies")
+    __slots__ = ("device", "doing", "tidies")
 
     def __init__(self, device: Device, doing: str, *, tidies: bool = True) -> None:
-        self.device, self.doing, self.signals, self.tidies = device, doing, Uninterrupted(), tidies
+        self.device, self.doing, self.tidies = device, doing, tidies
 
     def __enter__(self) -> None:
         """Hold the lock, but refuse on a dead device."""
         device = self.device
-        self.signals.__enter__()
-        lock = device._lock
-        lock.acquire()
+        Uninterrupted.__enter__(self)
+        device._lock.acquire()
         try:
             if not device._dead and device.runtime.lost(device.gpu):
                 device._dead = "lost"
             if device._dead:
                 raise DeviceError(f"{self.doing}: {device.adapter.summary} was {device._dead}; {_REOPEN}")
-            if self.tidies and device._forgotten:
+            if device._forgotten and self.tidies:
                 device._drain()
         except BaseException as error:
             self.__exit__(None, error, None)
             raise
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Let the lock go, turn an error of the runtime into DeviceError, and let pending signals be handled."""
-        device = self.device
+        device, error = self.device, raised[1]
         try:
             if isinstance(error, Exception) and not isinstance(error, CutepyError):
                 if isinstance(error, (*device.runtime.errors, RuntimeError)):
                     raise device.failure(error, self.doing) from error
         finally:
             device._lock.release()
-            self.signals.__exit__()
+            Uninterrupted.__exit__(self)
 
 
 class _Ending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,17 +23,33 @@ from .device import PendingRead
 Array = npt.NDArray[Any]  # of any element type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class DeviceEngine:
     """`length` elements in a buffer of a device. Kernels use them in place; `load` and `store` go over the host."""
 
     buffer: DeviceBuffer
     dtype: DType
     length: int
-    space: Space = "gmem"
-    name: str = ""
-    writable: bool = True
+    space: Space
+    name: str
+    writable: bool
     confined: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        buffer: DeviceBuffer,
+        dtype: DType,
+        length: int,
+        space: Space = "gmem",
+        name: str = "",
+        writable: bool = True,
+    ) -> None:
+        _set_buffer(self, buffer)
+        _set_dtype(self, dtype)
+        _set_length(self, length)
+        _set_space(self, space)
+        _set_name(self, name)
+        _set_writable(self, writable)
 
     @property
     def device(self) -> Device:
@@ -61,6 +78,12 @@ class DeviceEngine:
         elements = self.host()
         ViewEngine(elements, self.dtype).store(offsets, values, where)
         self.replace(elements)
+
+
+# As `object.__setattr__`, in a third of its time: each call makes an engine.
+_set_buffer, _set_dtype, _set_length, _set_space, _set_name, _set_writable = (
+    vars(DeviceEngine)[name].__set__ for name in ("buffer", "dtype", "length", "space", "name", "writable")
+)
 
 
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
@@ -99,13 +122,33 @@ def empty(
     Its memory may be that of a tensor that is gone, with the bind groups made for it: a result that is allocated for
     each call costs little. A `cleared` one has memory of its own, which holds zeros.
     """
-    layout = Layout(shape, LayoutRight)
-    if as_dtype(dtype) is c64:
-        words = empty(2 * layout.size, "f32", cleared=cleared, device=device, name=name)
+    layout, kind, size = _new_of(shape, dtype)
+    if kind is c64:
+        words = empty(2 * size, "f32", cleared=cleared, device=device, name=name)
         return Tensor(words_as(words.engine, c64), layout)
-    kind = gpu_dtype(dtype)
-    if layout.size > 1 << 32:
-        raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
     target = device if device is not None else default_device()
-    buffer = target.allocate(layout.size * kind.bytes, name, pooled=not cleared)
-    return Tensor(DeviceEngine(buffer, kind, layout.size, name=name), layout)
+    buffer = target.allocate(size * kind.bytes, name, pooled=not cleared)
+    return Tensor(DeviceEngine(buffer, kind, size, name=name), layout)
+
+
+SHAPES_KEPT = 1024
+"""Layouts that `empty` keeps: those of results are made again and again."""
+_NEW: dict[tuple[Hashable, Hashable], tuple[Layout, DType, int]] = {}
+
+
+def _new_of(shape: IntTuple, dtype: object) -> tuple[Layout, DType, int]:
+    """The layout, the type and the size of a new tensor. Raises as `empty`."""
+    # Exact types: True is no size, though it equals 1.
+    plain = type(dtype) is str and (type(shape) is int or (type(shape) is tuple and {*map(type, shape)} == {int}))
+    if plain and (kept := _NEW.get((shape, dtype))) is not None:
+        return kept
+    layout = Layout(shape, LayoutRight)
+    kind = c64 if as_dtype(dtype) is c64 else gpu_dtype(dtype)
+    size = layout.size
+    if size > 1 << 32:
+        raise TensorError(f"empty({shape}): {size} elements are more than 32-bit offsets reach")
+    if plain:
+        if len(_NEW) >= SHAPES_KEPT:
+            _NEW.clear()
+        _NEW[shape, dtype] = layout, kind, size
+    return layout, kind, size

@@ -8,6 +8,7 @@ A block may not wait for the device: what waits polls in a loop of blocks, and i
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,6 +20,18 @@ HELD = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
 )
 """The signals that programs handle by raising: Ctrl-C, an end that is asked for, the clocks of tests and deadlines."""
+
+_main = threading.main_thread().ident
+
+
+def _in_child() -> None:
+    """The thread that forked is the main one of the child."""
+    global _main
+    _main = threading.get_ident()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 Handler = Callable[[int, FrameType | None], object]
 
@@ -36,7 +49,7 @@ class Uninterrupted:
     def __enter__(self) -> None:
         self._came: list[int] = []
         self._replaced: list[tuple[int, Handler]] = []
-        if threading.get_ident() != threading.main_thread().ident:
+        if threading.get_ident() != _main:
             return
         try:
             for number in HELD:
@@ -51,9 +64,10 @@ class Uninterrupted:
 
     def __exit__(self, *_: object) -> None:
         if self._replaced:
-            handlers = dict(self._replaced)
+            handlers = [*self._replaced]
             self._restore()
-            self._deliver(handlers)
+            if self._came:
+                self._deliver(dict(handlers))
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number not in self._came:

@@ -81,10 +81,12 @@ def read_types_alone(ffi: Any) -> None:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Completion:
-    """Work that a device ends on its own: `done` once a poll has heard of its end; `failed` says if it went wrong."""
+    """Work that a device ends on its own: `done` once a poll has heard of its end; `failed` says if it went wrong. It
+    `keeps` what must not go before."""
 
     done: bool = False
     failed: bool = False
+    keeps: object = None
 
 
 class Asynchronous(ABC):
@@ -99,23 +101,31 @@ class Asynchronous(ABC):
     def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
         """The fields of a callback's description that set `completion`."""
 
-    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> Completion:
-        """Submit one command buffer. It is over when it and all before it are."""
+    def submit(self, gpu: wgpu.GPUDevice, commands: Owned) -> None:
+        """Submit one command buffer."""
+        api = self.api
+        api.libf.wgpuQueueSubmit(gpu.queue._internal, 1, api.ffi.new("WGPUCommandBuffer *", commands.handle))
+
+    def submitted(self, gpu: wgpu.GPUDevice) -> Completion:
+        """The end of what is submitted so far."""
         api, completion = self.api, Completion()
-        api.libf.wgpuQueueSubmit(gpu.queue._internal, 1, api.ffi.new("WGPUCommandBuffer[]", [commands._internal]))
         fields = self.callback("WGPUQueueWorkDoneCallback", "WGPUQueueWorkDoneStatus", completion)
         info = api.ffi.new("WGPUQueueWorkDoneCallbackInfo *", fields)
         api.libf.wgpuQueueOnSubmittedWorkDone(gpu.queue._internal, info[0])
         return completion
 
-    def map_for_read(self, buffer: wgpu.GPUBuffer, size: int) -> Completion:
+    def map_for_read(self, buffer: wgpu.GPUBuffer, size: int, completion: Completion) -> None:
         """Map the first bytes of a buffer, once what is submitted is done with it."""
-        api, completion = self.api, Completion()
+        api = self.api
         info = api.ffi.new(
             "WGPUBufferMapCallbackInfo *", self.callback("WGPUBufferMapCallback", "WGPUMapAsyncStatus", completion)
         )
         api.libf.wgpuBufferMapAsync(buffer._internal, api.lib.WGPUMapMode_Read, 0, size, info[0])
-        return completion
+
+    def write(self, gpu: wgpu.GPUDevice, buffer: wgpu.GPUBuffer, data: bytes | bytearray) -> None:
+        """Copy bytes, a multiple of 4, to the first of a buffer, before what is submitted next."""
+        api = self.api
+        api.libf.wgpuQueueWriteBuffer(gpu.queue._internal, buffer._internal, 0, api.ffi.from_buffer(data), len(data))
 
     @abstractmethod
     def after_fork(self) -> None:
@@ -141,17 +151,67 @@ class Asynchronous(ABC):
         weakref.finalize(gpu, _TURNS.pop, number, None)
 
 
-class BindGroup:
-    """A bind group of webgpu.h; it is released with its last reference."""
+class Owned:
+    """An object of webgpu.h, made past wgpu-py; it is released with its last reference."""
 
-    __slots__ = ("_internal", "_release")
+    __slots__ = ("_release", "handle")
 
-    def __init__(self, internal: Any, release: Callable[[Any], None]) -> None:
-        self._internal, self._release = internal, release
+    def __init__(self, handle: Any, release: Callable[[Any], None]) -> None:
+        self.handle, self._release = handle, release
 
     def __del__(self) -> None:
         if not sys.is_finalizing():  # at the end of Python what releases it may be gone, and the process takes it
-            self._release(self._internal)
+            self._release(self.handle)
+
+
+class Encoder:
+    """The commands of one submission, by the C functions: wgpu-py's way there takes as long as 20 launches.
+
+    Errors are told by the calls that begin and end something; those of a pass come with its end, or with `finish`.
+    """
+
+    def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice) -> None:
+        self._api, libf = runtime.api, runtime.api.libf
+        made = libf.wgpuDeviceCreateCommandEncoder(gpu._internal, self._api.ffi.NULL)
+        self._encoder = Owned(made, libf.wgpuCommandEncoderRelease)
+
+    def compute_pass(self, timestamps: Timestamps | None) -> Owned:
+        """Begin a compute pass, which writes its two timestamps where it is told."""
+        api, described = self._api, self._api.ffi.NULL
+        if timestamps is not None:
+            queries, first = timestamps
+            fields = {
+                "querySet": queries._internal,
+                "beginningOfPassWriteIndex": first,
+                "endOfPassWriteIndex": first + 1,
+            }
+            written = api.ffi.new("WGPUPassTimestampWrites *", fields)
+            described = api.ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": written})
+        made = api.libf.wgpuCommandEncoderBeginComputePass(self._encoder.handle, described)
+        return Owned(made, api.libf.wgpuComputePassEncoderRelease)
+
+    def end(self, compute_pass: Owned) -> None:
+        self._api.libf.wgpuComputePassEncoderEnd(compute_pass.handle)
+
+    def copy(self, source: wgpu.GPUBuffer, offset: int, target: wgpu.GPUBuffer, size: int) -> None:
+        """Copy bytes to the first of another buffer; `offset` and `size` are multiples of 4."""
+        copy = self._api.libf.wgpuCommandEncoderCopyBufferToBuffer
+        copy(self._encoder.handle, source._internal, offset, target._internal, 0, size)
+
+    def resolve(self, queries: wgpu.GPUQuerySet, count: int, target: wgpu.GPUBuffer) -> None:
+        """Write the first queries of a set to a buffer."""
+        resolve = self._api.libf.wgpuCommandEncoderResolveQuerySet
+        resolve(self._encoder.handle, queries._internal, 0, count, target._internal, 0)
+
+    def finish(self) -> Owned:
+        """The commands, validated. Raises the runtime's error for what it refuses, and on a lost device."""
+        libf = self._api.libf
+        made = libf.wgpuCommandEncoderFinish(self._encoder.handle, self._api.ffi.NULL)
+        return Owned(made, libf.wgpuCommandBufferRelease)
+
+
+Timestamps = tuple[Any, int]
+"""A set of queries, and the first of two of them that a pass writes."""
 
 
 class Binder:
@@ -166,11 +226,11 @@ class Binder:
         fields = {"layout": layout._internal, "entryCount": count, "entries": self._entries}
         self._description = ffi.new("WGPUBindGroupDescriptor *", fields)
 
-    def group(self, buffers: Sequence[tuple[wgpu.GPUBuffer, int]]) -> BindGroup:
+    def group(self, buffers: Sequence[tuple[wgpu.GPUBuffer, int]]) -> Owned:
         """The group of these buffers, each with its bytes."""
         for entry, (buffer, size) in zip(self._entries, buffers, strict=True):
             entry.buffer, entry.size = buffer._internal, size
-        return BindGroup(self._create(self._gpu._internal, self._description), self._release)
+        return Owned(self._create(self._gpu._internal, self._description), self._release)
 
 
 _TURNS: dict[int, Callable[[], AbstractContextManager[object]]] = {}

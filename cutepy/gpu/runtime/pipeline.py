@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
 from .buffer import DeviceBuffer, padded
-from .native import Binder, BindGroup, wgpu
-from .program import Binding, Dialect, Program
+from .native import Binder, Owned, wgpu
+from .program import Binding, Dialect, Program, Size3
 
 if TYPE_CHECKING:
     from .device import Device
@@ -121,20 +121,24 @@ class BoundPipeline:
     """A pipeline with the bind group of its buffers, their numbers, and their bytes together."""
 
     pipeline: Pipeline
-    group: BindGroup
+    group: Owned
     uids: tuple[int, ...]
     nbytes: int
 
 
-Key = tuple[Program, tuple[int, ...]]
-"""A program, and the numbers of the buffers that it is bound to."""
+BoundLaunch = tuple[BoundPipeline, bytes, Size3]
+"""A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
+Key = tuple[object, tuple[int, ...]]
+"""A program, or a recorded call, and the numbers of the buffers that it is bound to."""
 
 
 class BindGroups:
-    """The bind groups of a device, by program and buffers: the most recent ones, none that holds a freed buffer."""
+    """The bind groups of a device, by program and buffers, and the bound launches of recorded calls, by call and
+    buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
         self._groups: OrderedDict[Key, BoundPipeline] = OrderedDict()
+        self._calls: OrderedDict[Key, tuple[BoundLaunch, ...]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -170,17 +174,32 @@ class BindGroups:
         """The bind group of the buffers of these numbers, where it was made before. Any thread may ask at any time."""
         return self._groups.get((program, uids))
 
+    def call(self, call: object, uids: tuple[int, ...]) -> tuple[BoundLaunch, ...] | None:
+        """The launches of a recorded call over the buffers of these numbers, where they are kept."""
+        return self._calls.get((call, uids))
+
+    def keep_call(self, call: object, uids: tuple[int, ...], launches: tuple[BoundLaunch, ...]) -> None:
+        """Keep the launches of a call, which is equal to itself alone."""
+        key = call, uids
+        self._calls[key] = launches
+        for uid in uids:
+            self._of_buffer[uid].add(key)
+        if len(self._calls) > GROUPS_KEPT:
+            self._drop(next(iter(self._calls)))
+
     def forget(self, uid: int) -> None:
-        """Drop the groups that hold this buffer, so that its memory can go."""
+        """Drop what holds this buffer, so that its memory can go."""
         for key in list(self._of_buffer.get(uid, ())):
             self._drop(key)
 
     def clear(self) -> None:
         self._groups.clear()
+        self._calls.clear()
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:
         self._groups.pop(key, None)
+        self._calls.pop(key, None)
         for uid in {*key[1]}:
             self._of_buffer[uid].discard(key)
             if not self._of_buffer[uid]:

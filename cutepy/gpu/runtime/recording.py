@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from ...errors import KernelError
 from ...tensor import Tensor
 from . import default_device
-from .batch import BoundLaunch, Tape, taped
+from .batch import Batch, Tape, batches_of, taped
 from .buffer import DeviceBuffer, padded
 from .device import Device, Exclusive
 from .device_tensor import DeviceEngine
+from .pipeline import BoundLaunch
 from .program import Program
 
 
@@ -38,7 +39,7 @@ class Recording:
         self.programs: list[tuple[Program, tuple[int, ...], tuple[float, ...]]] = []
         self.buffers: list[DeviceBuffer] = []
         self.temporaries = 0
-        self._bound: list[BoundLaunch] | None = None
+        self._bound: tuple[list[BoundLaunch], list[Batch]] | None = None
 
     @property
     def launches(self) -> int:
@@ -73,7 +74,7 @@ class Recording:
         if replaced:
             buffers = self._with(replaced)
             bound = self._bind(buffers)
-        self.device.play(bound, buffers[self.temporaries :])
+        self.device.play(*bound, buffers[self.temporaries :])
 
     def _with(self, replaced: Mapping[Tensor, Tensor]) -> list[DeviceBuffer]:
         """The buffers, with those of other tensors in the places of some."""
@@ -95,13 +96,14 @@ class Recording:
             buffers[self.buffers.index(engine.buffer)] = other.buffer
         return buffers
 
-    def _bind(self, buffers: Sequence[DeviceBuffer]) -> list[BoundLaunch]:
-        """Each launch with its pipeline and the bind group of these buffers."""
+    def _bind(self, buffers: Sequence[DeviceBuffer]) -> tuple[list[BoundLaunch], list[Batch]]:
+        """Each launch with its pipeline and the bind group of these buffers, and the batches of all."""
         with Exclusive(self.device, "record"):
-            return [
+            bound = [
                 self.device.bound_launch(program, [buffers[number] for number in places], params)
                 for program, places, params in self.programs
             ]
+            return bound, batches_of(self.device.runtime, bound)
 
     def _take(self, tape: Tape) -> None:
         """Keep what is on a tape, in as little memory as its order allows. The tape is empty afterwards."""

@@ -58,6 +58,7 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
+from ..runtime.call_cache import CallCache
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..targets.cuda import write_cuda
@@ -323,6 +324,7 @@ class KernelFunction(NotebookRepr):
         self._read_signature(None)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
+        self._calls = CallCache(patient=True)
         self._recipes: dict[Hashable, list[Recipe]] = {}
         self._pinned: set[Hashable] = set()
         self._told = False
@@ -352,14 +354,23 @@ class KernelFunction(NotebookRepr):
         if checks == "assumptions":
             self.check_assumptions(*args, **static)
             checks = "auto"
+        plain = len(args) >= self._positional and static.keys() <= self._static and type(checks) is str
+        try:
+            self._calls.call(
+                args if plain else (),
+                partial(self._launch, args, checks, static),
+                key=lambda: (self.captures.captured(), self.captures.static(static) if static else (), checks),
+            )
+        except CutepyError:
+            with self._naming():
+                raise
+
+    def _launch(self, args: tuple[object, ...], checks: object, static: dict[str, object]) -> None:
+        """A call that is not recorded."""
         whole = len(args) >= self._positional and static.keys() <= self._static
         if whole and self._recipes:
-            try:
-                if replayed(self._recipes_of(args, checks, static), args):
-                    return
-            except CutepyError:
-                with self._naming():
-                    raise
+            if replayed(self._recipes_of(args, checks, static), args):
+                return
         quick = quick_call(args) if whole else None
         known: Ready | None
         with self._naming():
@@ -378,7 +389,7 @@ class KernelFunction(NotebookRepr):
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
                 name = self.function.__name__
-                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=2)
+                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=4)
         device = device or default_device()
         with self._naming():
             if sized is None:
