@@ -136,6 +136,61 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "20 -> (19)",
     ): "a distance between the orders of ids, which is greater than a kernel has loops",
     (
+        "cutepy/gpu/verify/loops.py",
+        'down = least >= {">": 0, ">=": 1}.get(self.op, 1 << 32)',
+        "1 -> (2)",
+    ): "of the two numbers that are drawn, 2**32: no bound is as large, nor as large as 2**33",
+    (
+        "cutepy/gpu/verify/races.py",
+        "domain = model.domain(ids, each=model.threads * access.lanes, most=MOST // len(accesses))",
+        "MOST // len(accesses) -> (MOST * len(accesses))",
+    ): "a limit of effort",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        "x.lanes > 1 for x in node.operands",
+        "1 -> (2)",
+    ): "what makes one number of two lanes takes floats or truth values, which are not followed",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        'return self._vote(name, operands[0], path) if name in ("subgroup_all", "subgroup_any") else None',
+        "0 -> (-1)",
+    ): "a vote has one operand",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        "bits = 32 if most is None else max(1, min(32, max(most - 1, 1).bit_length()))",
+        "1 -> (0)",
+    ): "the other of the two keeps it at 1, and one bit more for a count changes nothing",
+    (
+        "cutepy/gpu/verify/smt_encoding.py",
+        "if 0 < down < 31 and _equal(end, z3.LShR(head, down)):",
+        "0 -> (-1)",
+    ): "what is moved by 0 bits stays, and has its formula above",
+    (
+        "cutepy/gpu/verify/z3_prover.py",
+        "_REPLAYED, _ELEMENTS, _CANDIDATES = 1 << 16, 1 << 24, 3",
+        "3 -> (4)",
+    ): "a limit of effort",
+    (
+        "cutepy/gpu/verify/z3_prover.py",
+        "one, two = (z3.ZeroExt(4, x) * width for x in (a.index, index))",
+        "4 -> (5)",
+    ): "4 bits more hold four times a number, and so do 5",
+    (
+        "cutepy/gpu/verify/z3_prover.py",
+        "if sum(r.shape[1] for r in self.rows[-64:]) * max(1, len(self.rows) / 64) > _NOTED:",
+        "1 -> (0)",
+    ): "a limit of effort",
+    (
+        "cutepy/gpu/verify/z3_prover.py",
+        "if node.eq(what) if z3.is_expr(what) else z3.is_app(node) and node.decl().eq(what):",
+        "z3.is_app(node) and node.decl().eq(what) -> (node.decl().eq(what))",
+    ): "terms of accesses have no quantifier: every node is an application",
+    (
+        "cutepy/gpu/verify/z3_prover.py",
+        "only = None if candidate.made_up or len(set(candidate.groups)) > 1 else candidate.groups[0]",
+        "len(set(candidate.groups)) > 1 -> (len(set(candidate.groups)) >= 1)",
+    ): "all workgroups are replayed, that of the candidate among them",
+    (
         "cutepy/gpu/verify/conflicts.py",
         "room = len(done) + len(todo) < _DIGITS",
         "len(done) + len(todo) < _DIGITS -> (len(done) + len(todo) <= _DIGITS)",

@@ -22,6 +22,7 @@ from cutepy.gpu.ir import (
     Kernel,
     Store,
     binary,
+    builtin,
     const,
     load,
     negated,
@@ -213,3 +214,25 @@ def test_a_register_that_data_moves_is_where_its_steps_may_take_it(steps: tuple[
             str(v.status) for v in verify(kernel, prover="cutepy").verdicts if (v.claim, v.array) == ("in bounds", "y")
         ]
         assert (said == ["proven"]) is wanted, (steps, first, last)
+
+
+@pytest.mark.parametrize("start", [0, 2, 9, 12])
+@pytest.mark.parametrize(("op", "step"), [("<", 1), ("<", 3), ("<=", 1), ("<=", 3), (">", -1), (">=", -3), (">=", -1)])
+def test_a_counter_is_after_its_loop_where_python_leaves_it(start: int, op: str, step: int) -> None:
+    """`while r op bound: r += step`, then y[r], by three threads, each with its bound: as many elements as they reach
+    are proven, one less refuted."""
+    holds, bound, reached = COMPARISONS[op], 9 if step > 0 else 3, []
+    for thread in range(3):
+        r = start
+        while holds(r, bound + thread):
+            r += step
+        reached.append(r % 2**32)
+    counter, k, most = var("r"), var("k"), max(reached)
+    leave = Break(negated(binary(op, counter, builtin("local_invocation_index", 0, 2) + bound)))
+    moved = counter + step if step > 0 else counter - -step
+    loop = For(k, const(0), None, const(1), (leave, Assign(counter, moved)))
+    for length, wanted in ((most + 1, "proven"), (most, "refuted")) if most < 99 else ():
+        y = Buffer("y", u32, length, writable=True)
+        kernel = Kernel("k", (y,), (Declare(counter, const(start)), loop, put(counter, y)), (1, 1, 1), (3, 1, 1))
+        found = next(v for v in verify(kernel, prover="cutepy").verdicts if v.claim == "in bounds")
+        assert found.status == wanted, (reached, str(found))

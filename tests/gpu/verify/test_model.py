@@ -69,3 +69,11 @@ def test_numbers_are_tried_near_what_they_are_compared_with(number: int) -> None
 def test_without_parameters_data_are_tried_once() -> None:
     with new_arena():
         assert [trial.numbers for trial in model_of().trials([var("k")])] == [{}]
+
+
+def test_numbers_of_the_launch_are_tried_together() -> None:
+    """Two that must both be 3, which the kernel compares them with, are 3 in one trial."""
+    n, m = param("n", u32), param("m", u32)
+    with new_arena():
+        tried = [tuple(data.numbers.values()) for data in model_of().trials([binary("+", n, m), const(3)])]
+        assert {(3, 3), (64, 3), (3, 64), (0, 0), (4, 4), (2, 2)} <= set(tried)

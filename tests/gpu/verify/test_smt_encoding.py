@@ -11,6 +11,7 @@ from test_verify import TID, X, Y, kernel_of, put
 from cutepy.gpu.ir import (
     Assign,
     Barrier,
+    Break,
     Buffer,
     Const,
     Declare,
@@ -19,9 +20,11 @@ from cutepy.gpu.ir import (
     If,
     Kernel,
     Let,
+    Param,
     Stmt,
     Store,
     binary,
+    builtin,
     call,
     cast,
     component,
@@ -248,3 +251,80 @@ def test_registers_that_a_loop_sets_by_no_rule_may_be_anything() -> None:
     assert status(loop, put(load(private, const(1)) * 64 + TID), local=(private,)) != "proven"
     chosen = Declare(R, const(0)), For(K, const(0), const(3), const(1), (Assign(R, load(X, TID)),))
     assert status(*chosen, put(R % 256)) == "proven" and status(*chosen, put(R)) != "proven"
+
+
+def said_by_z3(
+    body: Callable[[Buffer], tuple[Stmt, ...]], length: int, *, lanes: int = 0, params: tuple[Param, ...] = ()
+) -> str:
+    """What z3 says of the bounds of an array of so many elements, which one thread writes."""
+    y = Buffer("y", u32, length, writable=True)
+    with new_arena():
+        kernel = Kernel("k", (X, y), body(y), (1, 1, 1), (1, 1, 1), lanes=lanes, params=params)
+        (found,) = decide_by_z3(kernel, [(Claim.IN_BOUNDS, "y")]).values()
+    return str(found.status)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64, 128])
+def test_a_subgroup_has_as_many_threads_as_are_asked_for(lanes: int) -> None:
+    """y[128 // size]: the least size tells the last element."""
+
+    def body(y: Buffer) -> tuple[Stmt, ...]:
+        return (put(const(128) // builtin("subgroup_size", 4, 128), y),)
+
+    assert said_by_z3(body, 128 // lanes + 1, lanes=lanes) == "proven"
+    assert said_by_z3(body, 128 // lanes, lanes=lanes) != "proven"
+
+
+@pytest.mark.parametrize("last", [1, 7, 30])
+def test_an_iteration_happens_where_none_before_it_left(last: int) -> None:
+    """The loop is left at the end of iteration `last`."""
+
+    def body(y: Buffer) -> tuple[Stmt, ...]:
+        return (For(K, const(0), const(99), const(1), (put(K, y), Break(K >= last))),)
+
+    assert said_by_z3(body, last + 1) == "proven"
+    assert said_by_z3(body, last) != "proven"
+
+
+@pytest.mark.parametrize(
+    ("step", "left", "wanted"),
+    [(lambda r: r // 2, 3, "proven"), (lambda r: r // 4, 0, "proven"), (lambda r: r // 2 + 1, 5, "undecided")],
+)
+def test_a_register_after_a_loop_of_shifts(step: Callable[[Expr], Expr], left: int, wanted: str) -> None:
+    """From 100 in five turns; what only begins like a half has no formula, and is anything."""
+
+    def body(y: Buffer) -> tuple[Stmt, ...]:
+        return Declare(R, const(100)), For(K, const(0), const(5), const(1), (Assign(R, step(R)),)), put(R, y)
+
+    assert said_by_z3(body, left + 1) == wanted
+    assert left == 0 or said_by_z3(body, left) != "proven"
+
+
+@pytest.mark.parametrize(("start", "stop", "turns"), [(0, 3, 3), (3, 3, 0), (5, 3, 0), (5, 6, 1)])
+def test_registers_after_as_many_turns_as_there_are(start: int, stop: int, turns: int) -> None:
+    signed = var("s", i32)
+
+    def loop(*body: Stmt) -> For:
+        return For(K, const(start), const(stop), const(1), body)
+
+    def counted(y: Buffer) -> tuple[Stmt, ...]:
+        return Declare(R, const(0)), loop(Assign(R, R + 1)), put(R, y)
+
+    def halved(y: Buffer) -> tuple[Stmt, ...]:
+        return Declare(signed, const(0, i32)), loop(Assign(signed, signed >> 1)), put(cast(signed, u32), y)
+
+    assert said_by_z3(counted, turns + 1) == "proven"
+    assert turns == 0 or said_by_z3(counted, turns) == "refuted"
+    assert said_by_z3(halved, 1) == "proven"
+
+
+@pytest.mark.parametrize(("last", "races"), [(1, True), (3, False)])
+def test_barriers_in_the_first_iterations(last: int, races: bool) -> None:
+    """What is written in the last of four iterations meets what comes after the loop where no barrier is between."""
+    s = Buffer("s", u32, 64, space="workgroup")
+    waits = If(K <= last, (Barrier(),))
+    loop = For(K, const(0), const(4), const(1), (Store(s, TID, K), waits))
+    kernel = kernel_of(loop, Store(s, 63 - TID, const(9)), grid=1, local=(s,))
+    with new_arena():
+        (found,) = decide_by_z3(kernel, [(Claim.NO_RACES, "s")]).values()
+    assert (found.status == "refuted") is races
