@@ -70,6 +70,7 @@ from .language.functions import (
 from .language.functions import of_table as _of_table
 from .language.mma_reductions import reduce_columns, reduce_rows
 from .language.printing import print
+from .language.ragged import ragged
 from .runtime import Adapter, Device, Limits, adapters, default_device, open_device
 from .runtime.call_cache import CallCache, cached_launches, static_type
 from .runtime.device_tensor import DeviceEngine, array, empty
@@ -147,12 +148,12 @@ __all__ = [
     "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min",
     "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast",
     "constant", "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane",
-    "launch", "load", "loop", "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns",
-    "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all",
-    "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
-    "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
-    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
-    "uniform", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes",
-    "workgroup_reduce", "workgroup_scan",
+    "launch", "load", "loop", "note", "open_device", "pointwise", "print", "profile", "ragged", "record",
+    "reduce_columns", "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup",
+    "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot", "subgroup_broadcast",
+    "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add", "subgroup_max", "subgroup_min",
+    "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor",
+    "subgroup_size", "thread", "tune", "uniform", "unroll", "when", "workgroup", "workgroup_argmax",
+    "workgroup_argmin", "workgroup_bytes", "workgroup_reduce", "workgroup_scan",
 ]  # fmt: skip
 _refusing(globals(), ["array", "empty", "open_device", "static_type"])

@@ -101,7 +101,9 @@ def below(values: Array, limit: Any) -> Array:
     if values.dtype != object and isinstance(limit, int):
         exists: Array = values < limit
     else:
-        exists = np.less(values.astype(object), limit, dtype=object)
+        boxed = np.empty((), object)  # an expression is one number, which NumPy's functions do not know
+        boxed[()] = limit
+        exists = np.less(values.astype(object), boxed, dtype=object)
     return exists
 
 
@@ -147,7 +149,7 @@ def rounded(
     grown = _grow_all(layout, growth)
     axes = [GuardAxis(_grow_all(axis.layout, growth), axis.origin, axis.limit) for axis in guard.axes] if guard else []
     if not exists_beyond:
-        axes += [GuardAxis(_place_along(grown, path), 0, get(layout, *path).size) for path in growth]
+        axes += [GuardAxis(index_along(grown, path), 0, get(layout, *path).size) for path in growth]
     return grown, Guard(tuple(axes)) if axes else None
 
 
@@ -179,13 +181,13 @@ def _at(layout: Layout, path: tuple[int, ...], size: int) -> Layout:
     return _make(fold_profile(iter((*first, size * last // layout.size)), layout.shape), layout.stride)
 
 
-def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:
+def index_along(layout: Layout, path: tuple[int, ...]) -> Layout:
     """The index within the mode at `path`, as a layout over the whole domain."""
     if not path:
         return _make(layout.shape, prefix_product(layout.shape))
     # Index along one mode: its compact strides there, stride 0 on all other modes.
     modes = [
-        _place_along(mode, path[1:]) if number == path[0] else _make(mode.shape, map_leaves(lambda leaf: 0, mode.shape))
+        index_along(mode, path[1:]) if number == path[0] else _make(mode.shape, map_leaves(lambda leaf: 0, mode.shape))
         for number, mode in enumerate(layout)
     ]
     return joined(modes)

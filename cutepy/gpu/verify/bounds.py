@@ -69,6 +69,18 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
     return _without_idle(found)
 
 
+def may_happen(model: Model, access: Access) -> bool:
+    """Whether it is not seen that the guards of an access exclude one another: that a sum which one says to be 0 or
+    less is more, where the others hold."""
+    facts = facts_of(model, access)
+    if not facts.mask.any():
+        return False
+    return all(
+        limit.lower(range_of, [other for other in near(limit.terms, facts.limits) if other is not limit]) <= 0
+        for limit in facts.limits
+    )
+
+
 def ascents(model: Model, values: Iterable[Expr], mask: Mask) -> list[Form]:
     """What sorted arrays say of their elements in `values`: x[i] - x[j] is 0 or less where j - i is a positive number.
     Both are in the array, so neither index wraps."""

@@ -17,7 +17,7 @@ from ..ir import AddressSpace, Buffer, Const, Expr, Param, Verb, nodes
 from ..ir.ranges import Integers, Mask, linear
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval, barrier_intervals
-from .bounds import facts_of
+from .bounds import facts_of, may_happen
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
 from .for_all_sizes import decide_coordinates, owned_by_coordinates
 from .model import MOST, Access, Domain, Model, SampleData, typed
@@ -44,7 +44,11 @@ def unmoved(accesses: Sequence[Access]) -> tuple[Access, ...]:
 
 def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     """Whether two threads of a workgroup access one address of `buffer` in `phase`."""
-    scene = Scene(model, phase, unmoved([a for a in phase.accesses if a.buffer is buffer]))
+    return _checked(model, phase, [a for a in phase.accesses if a.buffer is buffer])
+
+
+def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -> Answer:
+    scene = Scene(model, phase, unmoved(accesses))
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {Verb.READS} or verbs == {Verb.UPDATES}:
         return Answer()
@@ -57,7 +61,11 @@ def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
-    # 3. Every kind of workgroup and iteration.
+    # 3. What may happen at all: of the ways past a barrier some hold under conditions that exclude one another.
+    possible = [a for a in accesses if may_happen(model, a)]
+    if len(possible) < len(accesses):
+        return _checked(model, phase, possible)
+    # 4. Every kind of workgroup and iteration.
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 

@@ -1,0 +1,132 @@
+"""Random ragged layouts: rows from one number to another, empty, single, overlapping, backwards or beyond the end.
+
+Law: for data that are as stated, the interpreter and a device compute what NumPy does, and the kernel is proven. For
+data that are not, interpreter and check say so; a device writes nothing outside.
+"""
+
+import numpy as np
+
+from cutepy import gpu
+from cutepy.errors import KernelError, VerificationError
+from cutepy.layout import Layout, _, size
+from cutepy.tensor import axpby, copy, local_partition, local_tile, make_tensor
+
+Array = np.ndarray
+CANARY = 77
+
+
+@gpu.kernel(sizes="known")
+def double_rows(x, offsets, y, *, tile, threads):
+    """y[rows of e] = 2 * x[rows of e], a tile of rows at a time."""
+    gpu.launch(grid=size(offsets) - 1, threads=threads[0] * threads[1])
+    gpu.assume(offsets, bounds=(0, size(x, 0) + 1))
+    gpu.assume(offsets, ascending=True)
+    e, share = gpu.workgroup.x, Layout(threads, (threads[1], 1))
+    stop = offsets[e + 1]
+    for row in gpu.loop(stop, start=offsets[e], step=tile):
+        source, target = (
+            local_partition(local_tile(gpu.ragged(t, row, stop), (tile, size(x, 1)), (0, 0)), share) for t in (x, y)
+        )
+        axpby(2, source, 0, target)
+
+
+@gpu.kernel(sizes="known")
+def sum_rows(x, starts, stops, out, *, tile):
+    """out[e] = the sum of the rows of e, which may be those of another, too; thread c adds up column c."""
+    gpu.launch(grid=size(starts), threads=size(x, 1))
+    gpu.assume(stops, bounds=(0, size(x, 0) + 1))
+    e = gpu.workgroup.x
+    total, part = gpu.constant(0, x.dtype), make_tensor(x.dtype, tile)
+    for row in gpu.loop(stops[e], start=starts[e], step=tile):
+        copy(local_tile(gpu.ragged(x, row, stops[e])(_, gpu.thread), (tile,), (0,)), part)
+        for i in gpu.unroll(tile):
+            total = total + part[i]
+    out[e, gpu.thread] = total
+
+
+def layout_of(rng: np.random.Generator, rows: int, width: int) -> Array:
+    """A matrix of numbers, packed, with gaps between its rows, or column by column, alone in its memory or not."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return rng.integers(0, 9, (rows, width)).astype(np.float32)
+    if kind == 1:
+        return rng.integers(0, 9, (rows, width + 4)).astype(np.float32)[:, :width]
+    if kind == 2:
+        return rng.integers(0, 9, (width, rows)).astype(np.float32).T
+    return rng.integers(0, 9, (rows + 4, width)).astype(np.float32)[2 : rows + 2]
+
+
+def around(like: Array) -> tuple[Array, Array]:
+    """Memory of 77s, and a part of it that is to be written, with the shape of `like`."""
+    whole = np.full((like.shape[0] + 4, like.shape[1]), CANARY, np.float32)
+    return whole, whole[2:-2]
+
+
+def offsets_of(rng: np.random.Generator, rows: int, count: int) -> Array:
+    """A cut of rows into segments: some empty, some of one row, perhaps not all rows."""
+    ends = np.sort(rng.integers(0, rows + 1, count + 1))
+    if rng.integers(2):
+        ends[0], ends[-1] = 0, rows
+    if rng.integers(3) == 0 and count > 2:
+        ends[1] = ends[2] = min(ends[0] + 1, rows)
+        ends = np.sort(ends)
+    return ends.astype(np.uint32)
+
+
+def judge(number: int, *, device: bool = True) -> str:
+    """What became of layout `number`: "right", or "found" where something that is stated is not so. AssertionError for
+    anything else."""
+    rng = np.random.default_rng(number)
+    rows, count, tile = int(rng.integers(1, 40)), int(rng.integers(1, 7)), int(rng.choice([1, 2, 4, 8]))
+    broken = rng.integers(3) == 0
+    if rng.integers(2):
+        width, threads = [(4, (2, 1)), (8, (4, 2)), (6, (2, 3)), (16, (8, 4))][rng.integers(4)]
+        x, ends = layout_of(rng, rows, width), offsets_of(rng, rows, count)
+        if broken and rng.integers(2):
+            ends[rng.integers(count + 1)] += rows + 1 + rng.integers(5)
+        elif broken:
+            ends[:2] = ends[1] + 1, ends[0]
+        broken = bool((np.diff(ends.astype(int)) < 0).any() or (read_of(ends) > rows).any())
+        given = (x, ends)
+        wanted = np.full((rows, width), CANARY, np.float32)
+        wanted[ends[0] : ends[-1]] = 2 * x[ends[0] : ends[-1]]
+        kernel, static = double_rows, {"tile": tile, "threads": threads}
+    else:
+        x, width = layout_of(rng, rows, int(rng.choice([1, 4, 5]))), 0
+        starts, stops = (rng.integers(0, rows + 1, count).astype(np.uint32) for _end in range(2))
+        if rng.integers(2):
+            starts[rng.integers(count)] = rows + rng.integers(1, 1 << 31)
+        if broken:
+            stops[rng.integers(count)] = rows + 1 + rng.integers(1 << 20 if not device else 5)
+        broken = bool((stops > rows).any())
+        given = (x, starts, stops)
+        wanted = np.array([x[a:b].sum(axis=0) for a, b in zip(starts, stops, strict=True)], np.float32)
+        kernel, static = sum_rows, {"tile": tile}
+    whole, y = around(wanted)
+    if broken:
+        for look in (kernel.interpret, kernel.check_assumptions):
+            try:
+                look(*given, y, **static)
+            except (KernelError, VerificationError) as error:
+                assert "assumes" in str(error), error
+            else:
+                raise AssertionError(f"{number}: nothing says what is not so")
+    else:
+        kernel.check_assumptions(*given, y, **static)
+        kernel.interpret(*given, y, check=True, **static)
+        assert (y == wanted).all(), (number, y, wanted)
+        found = kernel.verify(*given, y, **static, prover="cutepy")
+        # A mode of size 1 has stride 0: its addresses tell no rows apart.
+        assert (found.ok and found.given) or (rows == 1 and not found.refuted), f"{number}: {found}"
+    assert (whole[:2] == CANARY).all() and (whole[-2:] == CANARY).all()
+    if device:
+        whole, y = around(wanted)
+        kernel(*given, y, **static)
+        assert broken or (y == wanted).all(), (number, y, wanted)
+        assert (whole[:2] == CANARY).all() and (whole[-2:] == CANARY).all(), f"{number}: something outside is written"
+    return "found" if broken else "right"
+
+
+def read_of(ends: Array) -> Array:
+    """All numbers of an array."""
+    return ends.astype(int)
