@@ -34,6 +34,7 @@ from .make import (
 )
 from .operand import TensorLike, as_tensor, from_array
 from .packed import PackedEngine
+from .padded import PaddedEngine, padded
 from .partition import (
     inner_partition, invert_tv, local_partition, local_tile, make_layout_tv, outer_partition, thread_value_partition,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "MMAAtom",
     "MatrixType",
     "PackedEngine",
+    "PaddedEngine",
     "Scalars",
     "Tensor",
     "TensorIndexError",
@@ -140,6 +142,7 @@ __all__ = [
     "mode_sizes",
     "offset_of",
     "outer_partition",
+    "padded",
     "recast",
     "reduce",
     "reduce_tree",

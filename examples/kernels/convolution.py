@@ -1,26 +1,28 @@
 """A convolution as a matrix product. The patches of the image ("im2col") are not copied anywhere: they are a layout of
-it, ((q, p, image), (channel, s, r)), in which a pixel of nine patches has nine coordinates and one offset."""
+it, ((q, p, image), (channel, s, r)), in which a pixel of nine patches has nine coordinates; the zeros around the image
+are in no memory."""
 
 import numpy as np
 from example import Example, main
 
 from cutepy import (
+    E,
     Layout,
     _,
     ceil_div,
     clear,
+    composition,
     copy,
     gemm,
     gpu,
     local_tile,
     make_fragment_like,
-    make_identity_tensor,
     make_tensor,
     make_tiled_copy,
     make_tiled_mma,
     size,
 )
-from cutepy.tensor import FMA, universal_copy
+from cutepy.tensor import FMA, padded, universal_copy
 
 PIXELS, FILTERS, CHANNELS = (8, 4, 1), 32, 8  # a workgroup: 8 x 4 pixels of one image, 32 filters, 8 channels at a time
 COPIES = make_tiled_copy(universal_copy(4), Layout((32, 2), (2, 1)), Layout((1, 4)))
@@ -29,32 +31,26 @@ PRODUCTS = make_tiled_mma(FMA, (8, 8, 1), (Layout((8, 4), (4, 1)), Layout((8, 4)
 
 @gpu.kernel
 def convolve(x, filters, result, *, stride, dilation, padding):  # (c,w,h,i), (f,(c,s,r)), ((q,p,i),f)
-    (channels, w, h, images), (f, taps) = x.shape, filters.shape
-    (q, p, _images), _f = result.shape
+    (q, p, images), (f, taps) = result.shape[0], filters.shape
     gpu.launch(grid=(ceil_div(q, 8) * ceil_div(p, 4) * images, ceil_div(f, FILTERS)), threads=PRODUCTS.threads)
-    tile, block = gpu.workgroup.x, gpu.workgroup.y
-    one_tap = (CHANNELS, 1, 1)
-    where = local_tile(make_identity_tensor((result.shape[0], taps)), (PIXELS, one_tap), (tile, _))
+    tile, block, one_tap = gpu.workgroup.x, gpu.workgroup.y, (CHANNELS, 1, 1)
+    steps = (stride * E(1), stride * E(2), E(3)), (E(0), dilation * E(1), dilation * E(2))
+    patches = composition(padded(x, (0, padding, padding, 0)), Layout(((q, p, images), taps), steps))
+    gA = local_tile(patches, (PIXELS, one_tap), (tile, _))
     gB = local_tile(filters, (FILTERS, one_tap), (block, _))
     gC = local_tile(result, (PIXELS, FILTERS), (tile, block))
     sA, sB = gpu.shared("f32", (32, CHANNELS), pad=4), gpu.shared("f32", (FILTERS, CHANNELS), pad=4)
-    a, b = COPIES.thread(where, sA), COPIES.thread(gB, sB)
-    mine = PRODUCTS.thread(sA, sB, gC)
-    acc, pixels = make_fragment_like(mine.C), make_fragment_like(a.target)
+    a, b, c = COPIES.thread(gA, sA), COPIES.thread(gB, sB), PRODUCTS.thread(sA, sB, gC)
+    acc = make_fragment_like(c.C)
     clear(acc)
     for k in gpu.loop(size(gB, 2)):
-        (column, row, image), (channel, s, r) = a.source(_, _, k)[0]
-        u, v = column * stride + s * dilation - padding, row * stride + r * dilation - padding
-        clear(pixels)
-        if 0 <= u < w and 0 <= v < h and channel < channels:
-            copy(local_tile(x(_, u, v, image), 4, channel // 4), pixels)
-        copy(pixels, a.target)
+        copy(a.source(_, _, k), a.target)
         copy(b.source(_, _, k), b.target)
         gpu.barrier()
         for kk in gpu.loop(CHANNELS):
-            gemm(mine.A(_, kk), mine.B(_, kk), acc)
+            gemm(c.A(_, kk), c.B(_, kk), acc)
         gpu.barrier()
-    copy(acc, mine.C)
+    copy(acc, c.C)
 
 
 def example(

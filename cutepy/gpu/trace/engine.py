@@ -196,6 +196,18 @@ class BufferEngine:
             stmt = ir.Store(self.buffer, access.index, pack(lanes), place, *carried(access))
             self.trace.emit(stmt if access.where is None else ir.If(access.where, (stmt,), place=place))
 
+    @staticmethod
+    def coordinate(value: Any) -> ir.Expr:
+        """A number or a size as a whole number that is not negative, modulo 2^32."""
+        return simplify(ir.cast(as_index(ir.as_expr(as_value(value))), u32))
+
+    @staticmethod
+    def choose(mask: Any, value: Any, other: Any) -> Any:
+        """`value` where the mask holds, else `other`."""
+        if not isinstance(mask, ir.Expr):
+            return value if mask else ir.as_expr(other, value.dtype)
+        return ir.select(mask, value, ir.as_expr(other, value.dtype))
+
     def unpack(self, words: Any, inside: Any, dtype: DType) -> Any:
         """Parts of words that were loaded."""
         return unpack(words, inside, dtype)

@@ -24,35 +24,35 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let tid_div_2 = tid / 2u;
     let tid_div_2_mod_8 = tid_div_2 % 8u;
     let index = group_x_mod_4 * 8u + tid_div_2_mod_8;
+    let inside = index < 30u;
+    let tid_mod_2 = tid % 2u;
     let group_x_div_4 = group.x / 4u;
     let tid_div_16 = tid / 16u;
     let index_1 = (group_x_div_4 % 5u) * 4u + tid_div_16;
-    let tid_mod_2 = tid % 2u;
     let x_at = group_x_div_4 * 1440u + tid_div_16 * 360u + group_x_mod_4 * 96u + tid_div_2_mod_8 * 12u + tid_mod_2 * 4u;
     let sA_at = tid_mod_2 * 144u + tid_div_2;
-    let inside = group.y * 32u + tid_div_2 < 40u;
+    let inside_1 = group.y * 32u + tid_div_2 < 40u;
     let filters_at = group.y * 864u + tid_div_2 * 27u + tid_mod_2;
     let tid_mod_8_times_4 = (tid % 8u) * 4u;
     let tid_div_8 = tid / 8u;
     let tid_div_8_times_4 = tid_div_8 * 4u;
     for (var k = 0u; k < 18u; k++) {
-        var pixels = vec4<f32>(0.0);
+        var x_0 = vec4<f32>(0.0);
+        let k_mod_2 = k % 2u;
+        let k_mod_2_times_2 = k_mod_2 * 2u;
+        let inside_2 = tid_mod_2 + k_mod_2_times_2 < 3u;
         let k_div_2 = k / 2u;
         let k_div_2_mod_3 = k_div_2 % 3u;
         let k_div_6 = k / 6u;
-        let k_mod_2 = k % 2u;
-        let k_mod_2_times_2 = k_mod_2 * 2u;
-        let inside_1 = tid_mod_2 + k_mod_2_times_2 < 3u;
-        if (index + k_div_2_mod_3 - 1u < 30u && (index_1 + k_div_6 - 1u < 20u && inside_1)) {
-            let x_0 = x[(x_at + k_div_6 * 360u + k_div_2_mod_3 * 12u + k_mod_2 * 8u - 372u) / 4u];
-            pixels = x_0;
+        if (inside && inside_2 && (index + k_div_2_mod_3 - 1u < 30u && index_1 + k_div_6 - 1u < 20u)) {
+            x_0 = x[(x_at + k_div_6 * 360u + k_div_2_mod_3 * 12u + k_mod_2 * 8u - 372u) / 4u];
         }
-        sA[sA_at] = pixels.x;
-        sA[sA_at + 36u] = pixels.y;
-        sA[sA_at + 72u] = pixels.z;
-        sA[sA_at + 108u] = pixels.w;
+        sA[sA_at] = x_0.x;
+        sA[sA_at + 36u] = x_0.y;
+        sA[sA_at + 72u] = x_0.z;
+        sA[sA_at + 108u] = x_0.w;
         var filters_0 = vec4<f32>(0.0);
-        if (inside && inside_1) {
+        if (inside_1 && inside_2) {
             filters_0 = filters[filters_at + k_div_2 * 3u + k_mod_2_times_2];
         }
         sB[sA_at] = filters_0.x;
@@ -74,13 +74,13 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         workgroupBarrier();
     }
     let group_y_times_8 = group.y * 8u;
-    let inside_2 = group_y_times_8 + tid_div_8 < 10u;
+    let inside_3 = group_y_times_8 + tid_div_8 < 10u;
     let result_at = group_x_div_4 * 1200u + (tid_div_2 % 4u) * 300u + group_x_mod_4 * 80u + tid_mod_2 * 40u + group_y_times_8 + tid_div_8;
-    if (inside_2) {
+    if (inside_3) {
         result[result_at] = vec4<f32>(acc0.x, acc1.x, acc2.x, acc3.x);
         result[result_at + 10u] = vec4<f32>(acc0.y, acc1.y, acc2.y, acc3.y);
     }
-    if (group_x_mod_4 * 2u + tid_mod_2 < 7u && inside_2) {
+    if (group_x_mod_4 * 2u + tid_mod_2 < 7u && inside_3) {
         result[result_at + 20u] = vec4<f32>(acc0.z, acc1.z, acc2.z, acc3.z);
         result[result_at + 30u] = vec4<f32>(acc0.w, acc1.w, acc2.w, acc3.w);
     }
