@@ -73,7 +73,7 @@ def fence(
         attributes = " ".join(f'{escape(key)}="{escape(value)}"' for key, value in given.items())
         return figure(drawing, said, attributes, inline(said.get("caption", ""), md)) + live_script(md)
     except Exception as error:  # pymdownx turns whatever it does not know into inline code, silently
-        _stop(source, md, error)
+        stop_build("layout", source, md, error)
 
 
 def explore_query(source: str, header: Mapping[str, object]) -> str:
@@ -143,11 +143,19 @@ def live_attribute(drawing: Drawing) -> str:
 
 def live_script(md: Markdown) -> str:
     """The script that makes pictures answer, with the first picture of a page."""
-    if md is not None and getattr(md, "cutepy_page", None) is (lines := getattr(md, "lines", md)):
+    if not once_on_a_page(md, "pictures"):
         return ""
-    if md is not None:
-        md.cutepy_page = lines
     return f"<script>{script()}</script>".replace("\n\n", "\n")  # a blank line would end the HTML block
+
+
+def once_on_a_page(md: Markdown, name: str) -> bool:
+    """Whether a page asks this for the first time; always without a page."""
+    if md is None:
+        return True
+    lines = getattr(md, "lines", md)
+    asked, names = getattr(md, "cutepy_page", (None, ()))
+    md.cutepy_page = lines, (*(names if asked is lines else ()), name)
+    return asked is not lines or name not in names
 
 
 def sized(drawing: Drawing, said: Mapping[str, str]) -> str:
@@ -198,11 +206,11 @@ def inline(text: str, md: Markdown) -> str:
     return printed.removeprefix("<div><span>").removesuffix("</span></div>")
 
 
-def _stop(source: str, md: Markdown, error: Exception) -> NoReturn:
-    """End the build with file, line and reason."""
+def stop_build(kind: str, source: str, md: Markdown, error: Exception) -> NoReturn:
+    """End the build with file, line and reason of a fence."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     reason = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
-    message = f"{_place(source, md)}layout fence {shorten(first, 80)!r}: {reason}"
+    message = f"{_place(source, md)}{kind} fence {shorten(first, 80)!r}: {reason}"
     cause = None if isinstance(error, CutepyError) else error  # the message says it all
     try:
         from pymdownx.superfences import SuperFencesException

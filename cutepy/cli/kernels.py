@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -80,7 +80,7 @@ class KernelCall:
 
 def run_wgsl(options: Namespace) -> None:
     check_target(options.output)
-    call = _call(options)
+    call = kernel_call(options)
     with call.traced():
         text = call.kernel.wgsl(*call.arguments, dialect=options.dialect, **call.static)
     write_text(options.output, text)
@@ -95,7 +95,7 @@ def run_verify(options: Namespace) -> int:
         return 0 if report.ok else 1
     if options.bind or options.grid or options.entry:
         raise CommandError("--bind, --grid and --entry are for a shader, cutepy verify FILE.wgsl")
-    call = _call(options)
+    call = kernel_call(options)
     with call.traced():
         report = call.kernel.verify(*call.arguments, limits=None, prover=None, **call.static)
     # Conditions on sizes are said by the reasons: their sums of parameters are no JSON.
@@ -133,14 +133,18 @@ def run_export(options: Namespace) -> None:
     """Write the kernel as an ES module, and say which files there are now."""
     if Path(options.output).suffix not in (".js", ".mjs"):
         raise CommandError(f"-o {options.output}: name the ES module to write, as -o dist/kernel.js")
-    call = _call(options)
-    named = dict(text.partition("=")[::2] for text in options.sizes if "=" in text)
-    static: dict[str, Any] = {**call.static, "sizes": named or (options.sizes or ["annotated"])[-1]}
+    call = kernel_call(options)
+    sizes: Any = sizing(options.sizes)
     with call.traced():
-        written = call.kernel.export(options.output, *call.arguments, page=options.page, **static)
+        written = call.kernel.export(options.output, *call.arguments, page=options.page, sizes=sizes, **call.static)
     for path in (written.module, written.types, written.description, written.page):
         if path is not None:
             print(path)
+
+
+def sizing(texts: Sequence[str]) -> Any:
+    """What `sizes=` of an export is, from `x=(M,N)` for each tensor or one of "annotated", "unknown", "known"."""
+    return dict(text.partition("=")[::2] for text in texts if "=" in text) or (list(texts) or ["annotated"])[-1]
 
 
 def run_adapters(options: Namespace) -> None:
@@ -175,7 +179,7 @@ def run_adapters(options: Namespace) -> None:
     write_answer(options, "\n".join(lines), data)
 
 
-def _call(options: Namespace) -> KernelCall:
+def kernel_call(options: Namespace) -> KernelCall:
     """The kernel, its tensors without data and its keyword arguments, from the command line."""
     builtin = {"matmul": _matmul, "sum": _sum}.get(options.kernel)
     static = dict(map(_static, options.set))
@@ -242,9 +246,11 @@ def load_kernel(name: str) -> KernelFunction:
 
 
 def _module_of(path: Path) -> object:
-    """The module of a Python file, imported under a name of its own."""
+    """The module of a Python file, imported under a name of its own; modules beside it are found."""
     if not path.is_file():
         raise CommandError(f"{path}: there is no such file")
+    if (folder := str(path.resolve().parent)) not in sys.path:
+        sys.path.insert(0, folder)
     spec = spec_from_file_location(f"cutepy_kernel_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

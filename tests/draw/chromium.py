@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 FLAGS = (
@@ -38,12 +38,12 @@ def find_chromium() -> str | None:
 class Page:
     """One tab of a Chromium of its own. `requests` are the addresses that it asked for."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, flags: Sequence[str] = FLAGS) -> None:
         self.folder = tempfile.mkdtemp(prefix="cutepy-chromium-")
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
         high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (commands, answers)]  # clear of 3 and 4
-        arguments = [command, *FLAGS, f"--user-data-dir={self.folder}", "about:blank"]
+        arguments = [command, *flags, f"--user-data-dir={self.folder}", "about:blank"]
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{high[0]} 4>&{high[1]}', "chromium", *arguments],
             pass_fds=high,
@@ -86,6 +86,13 @@ class Page:
     def write(self, text: str) -> None:
         """Type into what has the focus."""
         self._call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        """Press a key and let it go."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        code = {"Enter": 13, "Tab": 9, "Escape": 27}[key]
+        for kind in ("keyDown", "keyUp"):
+            self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **text)
 
     def resize(self, width: int, height: int) -> None:
         """The size of the window in pixels."""
@@ -137,14 +144,22 @@ class Page:
         return found
 
 
-def opened_tab() -> Iterator[Page]:
+WEBGPU = (
+    *(flag for flag in FLAGS if flag != "--disable-gpu"),
+    "--enable-unsafe-webgpu",
+    "--use-webgpu-adapter=swiftshader",
+)
+"""The flags of a tab that has WebGPU."""
+
+
+def opened_tab(flags: Sequence[str] = FLAGS) -> Iterator[Page]:
     """A tab of a headless Chromium, for a fixture; skips where there is none."""
     import pytest  # tools that look at pages have no tests
 
     command = find_chromium()
     if command is None:
         pytest.skip("NOT TESTED: no Chromium to open pages with: apt install chromium, or set CUTEPY_CHROMIUM")
-    opened = Page(command)
+    opened = Page(command, flags)
     opened.resize(1280, 900)
     yield opened
     opened.close()

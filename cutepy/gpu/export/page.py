@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -21,24 +22,48 @@ LARGEST = 1 << 24
 """Bytes of arrays that a page may hold."""
 
 
-def page_text(function: ExportedFunction, given: list[Array], wanted: list[Array], numbers: Mapping[str, float]) -> str:
-    """The HTML of a page for the module `MODULE`: it calls the function over the arrays `given`, one a buffer, says how
-    many numbers of the written ones differ from `wanted` and by how much, and how long a launch takes.
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A function with arrays to run it over, one a buffer, what the interpreter makes of them, and the numbers."""
 
-    Raises KernelError for more than 16 MiB of arrays.
-    """
-    if (nbytes := sum(array.nbytes for array in given)) > LARGEST:
-        raise KernelError(f"{function.name}: {nbytes} bytes of arrays, and a page holds {LARGEST}; export smaller ones")
-    buffers = function.data["buffers"]
-    data = {
-        "name": function.name,
-        "given": {b["name"]: _encoded(array) for b, array in zip(buffers, given, strict=True)},
-        "wanted": {b["name"]: _encoded(array) for b, array in zip(buffers, wanted, strict=True) if b["written"]},
-        "types": {b["name"]: b["type"] for b in buffers},
-        "numbers": {name: float(value) for name, value in numbers.items()},
-    }
-    text = (files(__package__) / "page.html").read_text()
-    return text.replace("TITLE", html.escape(function.name)).replace("DATA", json.dumps(data).replace("<", "\\u003c"))
+    function: ExportedFunction
+    given: Sequence[Array]
+    wanted: Sequence[Array]
+    numbers: Mapping[str, float]
+
+    def data(self) -> dict[str, Any]:
+        """What `run.js` takes. Raises KernelError for more than 16 MiB of arrays."""
+        name, buffers = self.function.name, self.function.data["buffers"]
+        if (nbytes := sum(array.nbytes for array in self.given)) > LARGEST:
+            raise KernelError(f"{name}: {nbytes} bytes of arrays, and a page holds {LARGEST}; export smaller ones")
+        return {
+            "name": name,
+            "given": {b["name"]: _encoded(array) for b, array in zip(buffers, self.given, strict=True)},
+            "wanted": {b["name"]: _encoded(x) for b, x in zip(buffers, self.wanted, strict=True) if b["written"]},
+            "types": {b["name"]: b["type"] for b in buffers},
+            "numbers": {name: float(value) for name, value in self.numbers.items()},
+        }
+
+
+def page_text(tested: Tested) -> str:
+    """The HTML of a page for the module `MODULE`: it calls the function, says how many numbers of what is written
+    differ from those wanted and by how much, and how long a launch takes."""
+    text = _file("page.html").replace("RUN", _file("run.js"))
+    return text.replace("TITLE", html.escape(tested.function.name)).replace("DATA", as_script(tested.data()))
+
+
+def fence_script() -> str:
+    """The script of a page of documents, which serves all its Run buttons."""
+    return _file("fence.js").replace("RUN", _file("run.js"))
+
+
+def as_script(data: object) -> str:
+    """JSON that ends no element of HTML."""
+    return json.dumps(data).replace("<", "\\u003c")
+
+
+def _file(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def seeded(arrays: list[Array], written: list[bool]) -> list[Array]:
@@ -56,5 +81,7 @@ def _seeded(g: np.random.Generator, like: Array) -> Array:
     return (g.integers(-8, 9, like.shape) / 2).astype(like.dtype)
 
 
-def _encoded(array: Array) -> str:
-    return base64.b64encode(as_bytes(array).tobytes()).decode()
+def _encoded(array: Array) -> str | int:
+    """The bytes of an array, or their number where they are 0."""
+    found = as_bytes(array).tobytes()
+    return base64.b64encode(found).decode() if any(found) else len(found)
