@@ -28,13 +28,21 @@ TOOLS = Path(__file__).parents[2] / "tools" / "stress"
 pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirect=True)
 
 
+@pytest.mark.on_dawn(
+    "interrupts.py 6 --what reading launching allocating tracing",
+    "forks.py 7",
+    "losses.py 2",
+    "views.py 40 40",
+    "memory.py 150 1",
+)
 @pytest.mark.parametrize(
     "script",
     [
         "interrupts.py 6 --what reading launching allocating tracing",
         "forks.py 7",
-        "losses.py 5",
-        "files.py 12",
+        "losses.py 2",
+        "losses.py 3 --seed 2",
+        "files.py 12 --processes 4",
         "views.py 40 40",
         "memory.py 150 1",
     ],

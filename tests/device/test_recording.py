@@ -33,6 +33,7 @@ def chain(x: Tensor, w: Tensor, steps: np.ndarray) -> Tensor:
     return x
 
 
+@pytest.mark.on_dawn(0, 1)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_play_gives_what_the_calls_give(device: Device, seed: int) -> None:
     g = np.random.default_rng(seed)

@@ -1,9 +1,9 @@
 """Anything in place of the file of tuned plans: is every product right, with one warning, and nothing left behind?
 
-    python tools/stress/files.py [COUNT] [--runtime wgpu|dawn]
+    python tools/stress/files.py [COUNT] [--runtime wgpu|dawn] [--processes N]
 
-COUNT files are torn, huge, deep, of wrong types, beyond the device, pipes, devices, links and folders. Then 8 processes
-keep plans at once, and a disk is full. The exit status is 1 where anything was wrong.
+COUNT files are torn, huge, deep, of wrong types, beyond the device, pipes, devices, links and folders. Then N
+processes keep plans at once, and a disk is full. The exit status is 1 where anything was wrong.
 """
 
 from __future__ import annotations
@@ -198,10 +198,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", nargs="?", type=int, default=1000)
     parser.add_argument("--runtime", default="wgpu")
+    parser.add_argument("--processes", type=int, default=8, help="that keep plans at once")
     options = parser.parse_args()
     os.environ["CUTEPY_RUNTIME"] = options.runtime
-    wrong = hostile(options.count) + at_once() + full_disk()
-    print(f"{options.count} files, 8 processes, a full disk: {len(wrong)} wrong", *wrong[:20], sep="\n  ")
+    wrong = hostile(options.count) + at_once(options.processes) + full_disk()
+    print(
+        f"{options.count} files, {options.processes} processes, a full disk: {len(wrong)} wrong",
+        *wrong[:20],
+        sep="\n  ",
+    )
     sys.exit(bool(wrong))
 
 

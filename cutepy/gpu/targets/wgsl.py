@@ -19,6 +19,8 @@ from .wgsl_tokens import RESERVED, TARGETS, TINT, Target, literal, matrix_name, 
 
 #: Functions of the IR that WGSL has not: the text defines them, by this of a and b where neither is NaN.
 _HELPERS = {"nan_min": "min(a, b)", "nan_max": "max(a, b)"}
+#: Names that no variable of a text has.
+_TAKEN = RESERVED | set(map(spelling, IR_FUNCTIONS.keys() - _HELPERS.keys())) | {"params", "Params"}
 
 #: Ids by the IR's names, which are WGSL's attributes: the name in the text, and its type.
 _IDS = {
@@ -95,10 +97,7 @@ class WgslPrinter(Printer):
             # Equal for all threads of a subgroup; of the built-in value Tint's uniformity analysis denies that.
             self.first = f"let subgroup = subgroupBroadcastFirst(tid / {kernel.lanes}u);"
             used |= {"local_invocation_index"}
-        functions = set(map(spelling, IR_FUNCTIONS.keys() - _HELPERS.keys()))
-        super().__init__(
-            kernel, RESERVED | functions | {"params", "Params"} | {_IDS[name][0] for name in used}, guarded=guarded
-        )
+        super().__init__(kernel, _TAKEN | {_IDS[name][0] for name in used}, guarded=guarded)
         self.asked = [name for name in _IDS if name in used]
         self.helpers: dict[str, str] = {}
         self.agreed = False

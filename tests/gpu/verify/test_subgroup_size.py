@@ -83,9 +83,9 @@ def verdict(kernel: Kernel, limits: Limits | None = None) -> Verdict | None:
 
 @pytest.mark.parametrize("slice_", range(4))
 def test_what_is_proven_gives_the_same_at_all_sizes(slice_: int) -> None:
-    """1,000 random kernels: none is falsely proven; what is refuted was seen to differ."""
+    """400 random kernels: none is falsely proven; what is refuted was seen to differ."""
     found: Counter[str] = Counter()
-    for seed in range(250 * slice_, 250 * slice_ + 250):
+    for seed in range(100 * slice_, 100 * slice_ + 100):
         draw = random.Random(seed)
         names = SETTLED if seed % 3 else SETTLED + SHOWING
         kernel = traced(tuple((draw.choice(names), draw.choice((1, 2, 3, 5, 16, 31))) for _ in range(3)))
@@ -94,8 +94,8 @@ def test_what_is_proven_gives_the_same_at_all_sizes(slice_: int) -> None:
         found[status] += 1
         alike = len(set(results(kernel))) == 1
         assert alike or status not in ("proven", "none"), (seed, told)
-    assert found["proven"] > 100
-    assert found["refuted"] + found["undecided"] > 30
+    assert found["proven"] > 40
+    assert found["refuted"] + found["undecided"] > 12
 
 
 @pytest.mark.parametrize("name", SHOWING)
