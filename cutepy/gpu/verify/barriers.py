@@ -18,7 +18,7 @@ from ..ir import (
     Const,
     Expr,
     Param,
-    UniformLoad,
+    Stmt,
     Var,
     Verb,
     binary,
@@ -191,13 +191,14 @@ class _CutAtBarriers:
         """
         if piece.through is None:
             return [], None
-        through = piece.through
+        own = through = piece.through
         if any(loop.index in self.model.leaves(condition) for condition in through):
             through = (var("path", bool_),)
         index = loop.index
         assert isinstance(index, Var)
         any_ = _at(loop, replace(index, order=index.order - _OTHER))
-        return _where([any_(a) for a in _accesses(body)], through), through
+        passing = [any_(a) for a in _where(_accesses(body), own)]
+        return passing if through is own else _where(passing, through), through
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:
@@ -241,12 +242,13 @@ def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
 def decide_barriers(model: Model) -> Verdict:
     """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
     uniform: dict[Expr, bool] = {}
-    sure = uniform_fences(model.kernel) if any(isinstance(f.stmt, UniformLoad) for f in model.fences) else set()
+    sure: set[Stmt] | None = None
     for fence in model.fences:
-        for condition in (
-            () if fence.stmt in sure else (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving))
-        ):
+        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if not _is_uniform(model, condition, uniform):
+                sure = uniform_fences(model.kernel) if sure is None else sure
+                if fence.stmt in sure:
+                    break
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
                 undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
                 return _divided(model, fence, Claim.UNIFORM_BARRIERS) or undecided
