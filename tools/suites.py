@@ -1,23 +1,40 @@
-"""The verdicts on kernels of other verifiers' suites: `python tools/suites.py [-v]` counts them, -v shows each; with
-`--read` those on their WGSL texts read back, beside those on the kernels.
+"""What other projects' suites say of cutepy, in one table: `python tools/suites.py [-v] [--kernels]`.
 
 The ports stand in tests/suites: GPUVerify's and Faial's kernels by what they access, and classic kernels with seeded
-faults. A label is the source's; where WGSL has another rule, the rule is named.
+faults. A label is the source's; where WGSL has another rule, the rule is named. `tools/public_suites.py` has the other
+suites: what is not installed is said. `-v` shows each verdict on a port, `--kernels` runs ONNX's tests and the array
+API's functions on the interpreter of kernels too, `--ports` counts the ports alone. `--read` counts the verdicts on the
+ports' WGSL texts read back, beside those on the kernels. Exits with 1 where cutepy is wrong.
 """
 
 import sys
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "suites"))
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / "suites"), str(Path(__file__).parent)]
 
-from ported import all_ports
+from ported import all_ports  # noqa: E402  found through the path above
 
-from cutepy.errors import KernelError
+from cutepy.errors import KernelError  # noqa: E402
+
+
+def others(kernels: bool) -> int:
+    """Print a row for each other suite; how many answers are wrong."""
+    from public_suites import all_suites
+
+    wrong = 0
+    for row in all_suites(kernels):
+        cases = sum(row.counts.values())
+        outcomes = ", ".join(f"{n} {outcome}" for outcome, n in row.counts.most_common())
+        print(f"{row.suite:<45} {cases:6} cases: {outcomes}" if cases else f"{row.suite:<45} {row.note}", flush=True)
+        for words in row.wrong:
+            print(f"  WRONG {words}")
+        wrong += len(row.wrong)
+    return wrong
 
 
 def main(verbose: bool) -> int:
-    """Print the table; 1 where a verdict is false."""
+    """Print the table of the ports; 1 where a verdict is false."""
     counts: dict[str, Counter[str]] = {}
     for port in all_ports():
         outcome = port.outcome
@@ -53,4 +70,8 @@ def read_back() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(read_back() if "--read" in sys.argv[1:] else main("-v" in sys.argv[1:]))
+    words = sys.argv[1:]
+    if "--read" in words:
+        sys.exit(read_back())
+    failed = main("-v" in words)
+    sys.exit(failed or int("--ports" not in words and others("--kernels" in words) > 0))

@@ -1058,7 +1058,7 @@ def multidimarrays_1(out):
 @gpu.kernel
 def multidimarrays_3(out):
     gpu.launch(grid=64, threads=64)
-    A = gpu.shared("i32", Layout((100, 99, 98), (99 * 98, 98, 1)))
+    A = gpu.shared("i32", Layout((40, 39, 38), (39 * 38, 38, 1)))
     out[global_id(64)] = A[5, 4, 3]
 
 
@@ -1577,8 +1577,8 @@ def test_local_id_inference(out):
 @gpu.kernel
 def local_direct(out):
     gpu.launch(grid=8, threads=16)
-    A, B = gpu.shared("u32", 1024 * 256), gpu.shared("u32", 1024 * 256)
-    for i in gpu.loop(1024):
+    A, B = gpu.shared("u32", 255 * 256), gpu.shared("u32", 255 * 256)
+    for i in gpu.loop(255):
         A[i * 256 + gpu.thread] = gpu.thread
         B[gpu.thread + 256 * i] = A[i * 256 + gpu.thread]
     out[global_id(16)] = 1

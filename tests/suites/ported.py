@@ -5,6 +5,7 @@ to be refuted although its label is `pass`. What the sources say beyond accesses
 
 * An assertion is a store that is out of bounds where it fails (`asserts`); a precondition is an `if` around the body.
 * Memory of the workgroup that the source takes as an argument holds given values: `given_shared` copies them in.
+* An array of a workgroup has fewer than 65,536 elements, as WGSL has it: two larger ones are written with less.
 * A kernel that only computes writes its value to its own element of `out`: cutepy refuses a kernel without a result.
 """
 

@@ -3,9 +3,18 @@
 import {createHash} from 'node:crypto';
 import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
 
 const [out] = process.argv.slice(2), modules = join(process.cwd(), 'node_modules');
 const version = name => JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')).version;
+// What hosts bind, where their code says it: sums of sums and arguments of draws have one workgroup.
+const ONE = {grid: [1, 1, 1]};
+const HOSTS = {
+  gsSortScanSums: ONE, gpsScanSums: ONE, 'compute-gsplat-projector-write-indirect-args': ONE, 'compute-gsplat-shadow-indirect-args': ONE,
+  'compute-gsplat-write-indirect-args': ONE,
+  'compute-prefix-sum.reduce_downsweep': {lengths: {items: 4000, blockSums: 8}, numbers: {'uniforms.elementCount': 4000}, grid: [8, 1, 1]},
+  'compute-prefix-sum.add_block_sums': {lengths: {items: 4000, blockSums: 8}, numbers: {'uniforms.elementCount': 4000}, grid: [8, 1, 1]},
+};
 let count = 0;
 const shapes = new Set();
 
@@ -20,7 +29,7 @@ function save(project, source, name, code) {
     const base = join(folder, entries.length > 1 ? `${name}.${entry}` : name);
     writeFileSync(`${base}.wgsl`, code);
     const sha256 = createHash('sha256').update(code).digest('hex');
-    writeFileSync(`${base}.json`, JSON.stringify({source, sha256, label: name, entry, host: null}));
+    writeFileSync(`${base}.json`, JSON.stringify({source, sha256, label: name, entry, host: HOSTS[base.split('/').pop()] ?? null}));
     count += 1;
   }
 }
@@ -82,7 +91,12 @@ if (existsSync(join(modules, '@babylonjs/core'))) {
 }
 if (existsSync(join(modules, 'playcanvas'))) {
   const folder = join(modules, 'playcanvas/build/playcanvas/src/scene/shader-lib/wgsl/chunks');
-  const chunk = name => { for (const part of ['radix-sort', 'gsplat', 'common/comp', 'common/frag', 'particle']) { const f = join(folder, part, `${name}.js`); if (existsSync(f)) return readFileSync(f, 'utf8').match(/`([^]*?)`/)?.[1].replace(/\\(.)/g, '$1'); } };
+  const evaluated = async file => Object.values(await import(pathToFileURL(file))).find(v => typeof v === 'string');
+  const chunks = {};
+  for (const part of ['radix-sort', 'gsplat', 'common/comp', 'common/frag', 'particle'])
+    for (const file of existsSync(join(folder, part)) ? readdirSync(join(folder, part)) : [])
+      if (file.endsWith('.js')) chunks[file.replace('.js', '')] ??= await evaluated(join(folder, part, file));
+  const chunk = name => chunks[name];
   const includes = {halfTypesCS: 'half-types'};
   const include = name => chunk(includes[name.split(',')[0]] ?? name) ?? chunk(name.replace(/CS$/, '').replace(/([A-Z])/g, s => `-${s.toLowerCase()}`)) ?? chunk(`compute-${name.replace(/CS$/, '').replace(/([A-Z])/g, s => `-${s.toLowerCase()}`)}`) ?? `// ${name} is not found`;
   const given = {WORKGROUP_SIZE_X: 16, WORKGROUP_SIZE_Y: 16, THREADS_PER_WORKGROUP: 256, ITEMS_PER_WORKGROUP: 512, CURRENT_BIT: 4, ELEMENTS_PER_THREAD: 8, IS_FIRST_PASS: 0, IS_LAST_PASS: 0, WORKGROUP_SIZE: 256, INSTANCE_SIZE: 128, CACHE_STRIDE: 8,

@@ -13,7 +13,7 @@ from functools import reduce
 from ...tensor.dtypes import bool_
 from .. import ir
 from .calls import CallReader
-from .memory import ArrayType, Place, PointerType, StructType, Value, VectorType
+from .memory import ArrayType, HandleType, Place, PointerType, StructType, Value, VectorType
 from .questions import EXITS, always_leaves, assigned, exits_of, names_in, reads_memory, step_of
 from .syntax import SyntaxNode
 
@@ -67,7 +67,9 @@ class StatementReader(CallReader):
             kind = self.type(parameter.part(0))
             given = self.value(argument, scope)
             inner[parameter.text] = (
-                given if isinstance(kind, PointerType) else self.kept(parameter.text, self.converted(given, kind))
+                given
+                if isinstance(kind, PointerType | HandleType)
+                else self.kept(parameter.text, self.converted(given, kind))
             )
         body = found.part(0)
         statements = [part for part in body.parts if part is not None]

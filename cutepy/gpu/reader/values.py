@@ -11,6 +11,7 @@ from .declared import LETTERS, ModuleReader
 from .memory import (
     ArrayType,
     AtomicType,
+    HandleType,
     Items,
     Place,
     Scalar,
@@ -43,6 +44,8 @@ class ValueReader(ModuleReader):
         if not isinstance(value, Place):
             return value
         match value.type:
+            case HandleType():
+                return value
             case StructType(members=members):
                 return {name: self.read(value.member(name)) for name in members}
             case VectorType(lanes=lanes):

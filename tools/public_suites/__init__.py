@@ -1,0 +1,26 @@
+"""Public suites and other projects' implementations as judges of cutepy: a row of counts each, for `tools/suites.py`.
+
+ONNX's node tests and graphs run as they are, node by node, on `cutepy.ops`; array_api_strict, pycute, tensor-layouts
+and Triton's LinearLayout answer the same questions as cutepy does. What is not installed is said, and not counted:
+`pip install onnx array-api-strict nvidia-cutlass tensor-layouts triton` (nvidia-cutlass brings pycute).
+"""
+
+from collections.abc import Iterator
+
+from .array_functions import array_api
+from .layout_functions import cute, pycute, tensor_layouts, triton
+from .onnx_nodes import onnx_nodes
+from .rows import Row
+
+__all__ = ["Row", "all_suites"]
+
+
+def all_suites(kernels: bool) -> Iterator[Row]:
+    """Every row; with `kernels`, operations on the interpreter of kernels too."""
+    yield pycute()
+    yield tensor_layouts()
+    yield cute()
+    yield triton()
+    for engine in ("numpy", "interpreter") if kernels else ("numpy",):
+        yield onnx_nodes(engine)
+        yield array_api(engine)
