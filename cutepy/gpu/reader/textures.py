@@ -45,7 +45,7 @@ class TextureReader(ValueReader):
             return self.of_launch(place.variable, name.removeprefix("textureNum").lower(), u32)
         if name == "textureDimensions":
             level = values[1] if len(values) > 1 else 0
-            whole = isinstance(level, int) and level == 0 or isinstance(level, ir.Const) and level.value == 0
+            whole = (isinstance(level, int) and level == 0) or (isinstance(level, ir.Const) and level.value == 0)
             lanes = "xyz"[: handle.dimensions]
             sizes = [self.of_launch(place.variable, lane, u32) if whole else self.unknown(u32) for lane in lanes]
             return sizes[0] if len(sizes) == 1 else Items(sizes)
