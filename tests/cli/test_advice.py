@@ -31,7 +31,7 @@ REFUSED = (
     "composition(coalese((2,4)), 2:1)",
     "S<3,0,3> o 0 o zipped_divide((8,8):(8,1), (8,8), round=True)",
 )
-GENERATED = 400
+GENERATED = 200
 
 
 def refusal(text: str) -> CutepyError | None:

@@ -16,12 +16,12 @@ from cutepy.gpu.trace.sizes import contradiction
 from cutepy.gpu.verify import Claim, Status
 from cutepy.layout import ceil_div
 
-#: Those of attention take minutes: `python -m tools.fuzz sizes` has all.
+#: Those of attention take minutes, and two take z3 seconds: `python -m tools.fuzz sizes` has all.
 NAMES = [name for name in subjects() if name not in ("example attention", "example causal", "example matmul")]
 FALSE = ("FALSE PROOF", "FALSE REFUTATION")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("example matvec", "example dropout")])
 def test_z3_over_integers_contradicts_no_verdict(name: str) -> None:
     found = list(by_integers(subjects()[name]))
     assert not [what for what in found if what[0] in FALSE]
@@ -84,7 +84,7 @@ def test_examples_are_proven_for_all_sizes_and_right(name: str) -> None:
     assert len(forms) <= 2
 
 
-@pytest.mark.parametrize("seed", range(700, 706))
+@pytest.mark.parametrize("seed", range(700, 703))
 def test_random_kernels_by_all_judges(seed: int) -> None:
     found, _told = judge_text(seed)
     assert found["FAULTS"] == 0
