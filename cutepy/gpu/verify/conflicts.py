@@ -54,18 +54,18 @@ _Digit = list[Form]
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class Ownership:
     """What an address tells: its workgroup, its thread."""
 
     workgroup: bool
     thread: bool
 
 
-def owned(model: Model, accesses: Sequence[Access]) -> Owned:
+def owned(model: Model, accesses: Sequence[Access]) -> Ownership:
     """Whether every address belongs to one workgroup, and whether it belongs to one thread."""
     found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
     if not found:
-        return Owned(True, True)
+        return Ownership(True, True)
     # 1. Candidate radixes: the factors of all terms, and the differences of constants.
     sums = [linear(a.index) for a in accesses]
     least = min(total.constant for total in sums)
@@ -88,10 +88,10 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     handed = [ticket for digit in digits if (ticket := _hands_out(model, digit))]
     workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in handed) or _tells_workgroup(model, digits)
     single = any(not t.shared for t in handed)
-    return Owned(workgroup, single or (bool(family) and _tells_thread(family, digits)))
+    return Ownership(workgroup, single or (bool(family) and _tells_thread(family, digits)))
 
 
-def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, Form]]]) -> Owned:
+def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, Form]]]) -> Ownership:
     """Whether every tuple of numbers belongs to one workgroup, and to one thread: of each number of it, axis by axis,
     the sum that it is for each entry, with the threads of its table and what holds there. Equal tuples have equal
     digits in all axes."""
@@ -116,7 +116,7 @@ def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, F
         apart = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
         numbers = [part for digit in apart for part in _split_by_number(model, family, digit)]
         digits += [part for digit in numbers for part in _segments(model, family, digit, moduli)]
-    return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
+    return Ownership(_tells_workgroup(model, digits), _tells_thread(family, digits))
 
 
 def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list[_Digit]:

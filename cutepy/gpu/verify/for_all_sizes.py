@@ -21,7 +21,7 @@ from ...layout.affine import Affine
 from ..ir import Binary, Buffer, Call, Const, Expr, Param, SizeFacts, nodes
 from ..ir.ranges import Integers, domain, exact, range_of
 from .bounds import Form, GuardFacts, facts_of, near, product_limits, restrict, sum_of
-from .conflicts import Owned, owned_by
+from .conflicts import Ownership, owned_by
 from .model import Access, Model
 from .verdict import Claim, Status, Verdict
 
@@ -221,13 +221,13 @@ def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Ite
                 yield alone.moved(1).plus(Affine({others[0]: whole * times // c}, zero), -1)
 
 
-def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
+def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Ownership:
     """Whether every coordinate belongs to one workgroup, and to one thread, of the accesses to one array."""
     found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
     if not found:
-        return Owned(True, True)
+        return Ownership(True, True)
     if any(len(a.coordinates) < len(a.buffer.shape) * a.lanes for a, _ in found):
-        return Owned(False, False)
+        return Ownership(False, False)
     entries = [(facts, [c for c, _extent in lane]) for access, facts in found for lane in lanes_of(access)]
     lanes = _rejoined([lane for _, lane in entries], model.products)
     axes: list[list[tuple[Integers, GuardFacts, Form]]] = [[] for _ in lanes[0]]
@@ -237,7 +237,7 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Owned:
             facts = _with_products(model, whole.terms, facts)
             form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
             if form is None:
-                return Owned(False, False)
+                return Ownership(False, False)
             divided = tuple(_of_divisions(model, form.terms, facts))
             here = replace(facts, limits=near(form.terms, (*divided, *facts.limits)))
             axes[axis].append((np.flatnonzero(facts.mask), here, form))
