@@ -1,8 +1,9 @@
 """Every fence of README.md and docs/ runs: pytest collects them through Sybil.
 
 `python` runs, as a doctest where it begins with `>>>`; the `text` or `wgsl` fence after it is what it printed;
-`console` runs each `$ ` line in a shell; `layout` is drawn. `...` stands for what is left out. The fences of a document
-share one namespace and one temporary folder. Modules for tools that are not installed here are left out.
+`console` runs each `$ ` line in a shell; `layout` is drawn, `kernel` is exported. `...` stands for what is left out.
+The fences of a document share one namespace and one temporary folder. Modules for tools that are not installed here
+are left out.
 """
 
 import doctest
@@ -136,12 +137,20 @@ def picture(example: Example) -> None:
     assert drawing_of_body(str(example.parsed), {})[0].svg().startswith("<svg")
 
 
+def runnable(example: Example) -> None:
+    """`kernel`: exported as the docs site exports it."""
+    from cutepy.docs_kernels import fence
+
+    assert "</button>" in fence(str(example.parsed), "kernel", "kernel", {}, None)
+
+
 PARSERS = (
     Python(),
     CodeBlockParser("text", shown),
     CodeBlockParser("wgsl", shown),
     CodeBlockParser("console", console),
     CodeBlockParser("layout", picture),
+    CodeBlockParser("kernel", runnable),
     SkipParser(),
 )
 

@@ -15,7 +15,7 @@ from cutepy.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-RUN = {"python", "text", "wgsl", "console", "layout"}
+RUN = {"python", "text", "wgsl", "console", "layout", "kernel"}
 SHOWN = {
     "sh": "changes the machine, or says what the machine has",
     "toml": "compared with zensical.toml below",
@@ -23,6 +23,8 @@ SHOWN = {
     "rst": "for Sphinx; tests/docs_hooks builds with it",
     "markdown": "the source of the fence after it, compared below",
     "js": "a page's own script; tests/browser/test_export.py runs it",
+    "c": "examples/hosts; tests/gpu/export/test_hosts.py compiles and runs it",
+    "rust": "examples/hosts; tests/gpu/export/test_hosts.py says how far it runs",
     "py": "a script of examples/ that runs there, or a line of a conf.py",
 }
 FENCE = re.compile(r"^(?P<marks>`{3,})(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=marks)$", re.MULTILINE)
@@ -64,9 +66,11 @@ def test_markdown_is_shown_as_it_is_drawn() -> None:
 
 
 def test_the_settings_for_zensical_are_those_of_this_site() -> None:
-    (shown,) = [body for language, body in fences(ROOT / "docs" / "diagrams.md") if language == "toml"]
-    shown_fences = tomllib.loads(shown)["project"]["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
-    assert shown_fences == NAV["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
+    shown = []
+    for name in ("diagrams.md", "run.md"):
+        (body,) = [body for language, body in fences(ROOT / "docs" / name) if language == "toml"]
+        shown += tomllib.loads(body)["project"]["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
+    assert shown == NAV["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
 
 
 GROWN = [page for page in sorted((ROOT / "docs" / "examples").glob("*.md")) if '--8<-- "kernels/' in page.read_text()]

@@ -1,0 +1,141 @@
+//! Launches an exported kernel with the crate wgpu, from its description.
+//!
+//!     cargo run -- softmax.json softmax M=5 N=300 x=x.bin y=y.bin
+//!
+//! Files are buffers, little-endian; what the kernel writes is written back into its file.
+
+mod plan;
+
+use plan::{plan, variant, Numbers};
+use serde_json::Value;
+use std::{collections::HashMap, fs};
+use wgpu::util::DeviceExt;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let all: Value = serde_json::from_slice(&fs::read(&arguments[0])?)?;
+    let name = &arguments[1];
+    let function = all["functions"].as_array().and_then(|some| some.iter().find(|one| one["name"] == **name));
+    let function = function.ok_or("the description has no such function")?;
+    let given: HashMap<&str, &str> = arguments[2..].iter().filter_map(|text| text.split_once('=')).collect();
+    let numbers: Numbers =
+        given.iter().filter_map(|(key, text)| Some((key.to_string(), serde_json::from_str(text).ok()?))).collect();
+
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
+    let mut features = wgpu::Features::empty();
+    let mut names = Vec::new();
+    for (name, feature) in [("subgroups", wgpu::Features::SUBGROUP), ("shader-f16", wgpu::Features::SHADER_F16)] {
+        if adapter.features().contains(feature) {
+            features |= feature;
+            names.push(name);
+        }
+    }
+    let chosen = variant(function, &names, 0).ok_or("the device lacks what every variant needs")?;
+    let plan = plan(function, chosen, &numbers)?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+        required_features: features,
+        required_limits: adapter.limits(),
+        ..Default::default()
+    }))?;
+
+    let described: Vec<&Value> = function["buffers"].as_array().into_iter().flatten().collect();
+    let mut buffers = Vec::new();
+    let mut files = Vec::new();
+    for (buffer, needed) in described.iter().zip(&plan.bytes) {
+        let temporary = buffer["temporary"] == true;
+        let path = given.get(buffer["name"].as_str().unwrap_or("")).copied().unwrap_or("");
+        let mut data = if temporary { vec![0; *needed as usize] } else { fs::read(path)? };
+        if (data.len() as u64) < *needed {
+            return Err(format!("{name}: {path} has {} bytes, it needs {needed}", data.len()).into());
+        }
+        files.push((buffer["written"] == true && !temporary).then_some((path, data.len())));
+        data.resize(data.len().max(1).next_multiple_of(16), 0);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        buffers.push(device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: &data,
+            usage,
+        }));
+    }
+
+    let mut encoder = device.create_command_encoder(&Default::default());
+    for launch in &plan.launches {
+        let layout_of = |kinds: Vec<wgpu::BufferBindingType>| {
+            let entries: Vec<_> = (0..)
+                .zip(kinds)
+                .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+                    binding,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                    count: None,
+                })
+                .collect();
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
+        };
+        let group_of = |layout: &wgpu::BindGroupLayout, some: &[&wgpu::Buffer]| {
+            let entries: Vec<_> = (0..)
+                .zip(some)
+                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+                .collect();
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+        };
+        let storage = |access: &String| wgpu::BufferBindingType::Storage { read_only: access == "read" };
+        let mut layouts = vec![layout_of(launch.access.iter().map(storage).collect())];
+        let bound: Vec<&wgpu::Buffer> = launch.buffers.iter().map(|&i| &buffers[i]).collect();
+        let mut groups = vec![group_of(&layouts[0], &bound)];
+        if !launch.params.is_empty() {
+            let contents: Vec<u8> = launch.params.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let descriptor = wgpu::util::BufferInitDescriptor {
+                label: None,
+                contents: &contents,
+                usage: wgpu::BufferUsages::UNIFORM,
+            };
+            let params = device.create_buffer_init(&descriptor);
+            layouts.push(layout_of(vec![wgpu::BufferBindingType::Uniform]));
+            groups.push(group_of(&layouts[1], &[&params]));
+        }
+        // naga knows subgroups without the directive that browsers ask for.
+        let text = all["texts"][launch.text].as_str().unwrap_or("").replace("enable subgroups;\n", "");
+        let source = wgpu::ShaderSource::Wgsl(text.into());
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            bind_group_layouts: &layouts.iter().collect::<Vec<_>>(),
+            ..Default::default()
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: Some(&layout),
+            module: &module,
+            entry_point: Some(&launch.entry),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&pipeline);
+        for (i, group) in (0..).zip(&groups) {
+            pass.set_bind_group(i, group, &[]);
+        }
+        pass.dispatch_workgroups(launch.grid[0], launch.grid[1], launch.grid[2]);
+    }
+
+    let mut staged = Vec::new();
+    for (buffer, file) in buffers.iter().zip(files) {
+        let Some((path, bytes)) = file else { continue };
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let size = buffer.size();
+        let staging =
+            device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+        staged.push((staging, path, bytes));
+    }
+    queue.submit([encoder.finish()]);
+    for (staging, _, _) in &staged {
+        staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.expect("the device is there"));
+    }
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    for (staging, path, bytes) in &staged {
+        fs::write(path, &staging.slice(..).get_mapped_range()[..*bytes])?;
+    }
+    Ok(())
+}
