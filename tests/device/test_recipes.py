@@ -233,7 +233,7 @@ def program_of(sized: SizedLaunch, device: Device) -> str:
 def test_a_recipe_gives_the_launch_of_the_long_way(device: Device, name: str) -> None:
     recipes = recipes_of(Calls(name, device, 0), device)
     calls = Calls(name, device, 1)
-    assert list(disagreements(recipes, calls, device, 1500)) == []
+    assert list(disagreements(recipes, calls, device, 800)) == []
 
 
 def other_kind(args: tuple[object, ...], calls: Calls) -> tuple[object, ...]:

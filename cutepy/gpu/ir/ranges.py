@@ -83,11 +83,7 @@ def exact(value: Expr) -> Exact | None:
         return form
 
 
-def _may_wrap(value: Expr) -> bool:
-    return exact(value) is None
-
-
-Expr.may_wrap = staticmethod(_may_wrap)
+Expr.may_wrap = staticmethod(lambda value: exact(value) is None)
 
 
 def range_of(value: Expr) -> Interval:

@@ -202,14 +202,10 @@ def _refused(name: str) -> NoReturn:
     raise KernelError(f"{user_place()}: np.{name} has no meaning for values of a kernel; {instead}")
 
 
-def _method(function: Function) -> Callable[..., Expr]:
-    return lambda *values, **_: _by_law(function)(*values)
-
-
 for _name, _row in NAMED.items():
     if _row.python is None and isinstance(getattr(np, _name, None), np.ufunc):
         # NumPy's functions call a method of their own name on the entries of an object array.
-        setattr(Expr, _name, _method(_row))
+        setattr(Expr, _name, lambda *values, _row=_row, **_: _by_law(_row)(*values))
 Expr.__array_ufunc__ = _ufunc
 Expr.__array_function__ = _array_function
 

@@ -63,7 +63,8 @@ def simplified(formula: Formula) -> Formula:
     op, *parts = formula[0], *map(simplified, formula[1:])
     if op in ("+", "*", "and", "or"):
         flat = [p for part in parts for p in (part[1:] if isinstance(part, tuple) and part[0] == op else (part,))]
-        terms, number = [p for p in flat if not isinstance(p, int)], evaluate((op, _NEUTRAL[op], *_numbers(flat)), {})
+        terms, numbers = [p for p in flat if not isinstance(p, int)], [p for p in flat if isinstance(p, int)]
+        number = evaluate((op, _NEUTRAL[op], *numbers), {})
         if op in ("and", "or"):
             terms = list(dict.fromkeys(terms))
         if number != _NEUTRAL[op]:
@@ -81,10 +82,6 @@ def simplified(formula: Formula) -> Formula:
 
 
 _NEUTRAL: Mapping[str, int] = {"+": 0, "*": 1, "and": 1, "or": 0}
-
-
-def _numbers(parts: Sequence[Formula]) -> list[int]:
-    return [part for part in parts if isinstance(part, int)]
 
 
 def _factor(term: Formula) -> int:

@@ -199,7 +199,8 @@ class _ExitRewriter:
         self.count += 1
         # 1. The name of the loop's block, its flags after it.
         block = f".loop{self.count}"
-        over, ends = f".over{block}", isinstance(loop, ast.While) and not _is_true(loop.test)
+        over = f".over{block}"
+        ends = isinstance(loop, ast.While) and not (isinstance(loop.test, ast.Constant) and loop.test.value)
         body, orelse, always = loop.body, loop.orelse, while_ and not exits & {"break", "return"}
         if isinstance(loop, ast.While) and ends:
             out = [_set(over, True, loop)] if orelse and not always else []
@@ -239,10 +240,6 @@ def _with_rest_inside(stmt: ast.If, rest: list[ast.stmt]) -> tuple[ast.If, list[
         return stmt, rest
     sides = (stmt.body + rest * then, stmt.orelse + rest * other)
     return at(ast.If(stmt.test, *sides), stmt), []
-
-
-def _is_true(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and bool(test.value)
 
 
 def _not(name: str) -> ast.expr:

@@ -233,7 +233,7 @@ def _compiled(
     if owner := _owner(function):
         inner = ast.ClassDef(owner, [], [], [inner], [], **_NO_TYPES, **at)
     names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
-    outer = ast.FunctionDef(_OUTER, _arguments(names), [inner], [], **_NO_TYPES, **at)
+    outer = ast.FunctionDef(_OUTER, ast.arguments([], names, None, [], [], None, []), [inner], [], **_NO_TYPES, **at)
     modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
     imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
     flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
@@ -262,7 +262,3 @@ def _bare(node: ast.FunctionDef) -> ast.FunctionDef:
         args.posonlyargs, args.args, args.vararg, args.kwonlyargs, [None] * len(args.kwonlyargs), args.kwarg, []
     )
     return ast.copy_location(ast.FunctionDef(node.name, bare, node.body, [], **_NO_TYPES), node)
-
-
-def _arguments(names: list[ast.arg]) -> ast.arguments:
-    return ast.arguments([], names, None, [], [], None, [])

@@ -23,7 +23,7 @@ A model of the formulas is a candidate only: the interpreter replays it before a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -487,7 +487,7 @@ class Encoding:
         env, last = dict(self.env), dict(self.last)
         self.block(stmt.last, _with(path, test))
         inside = path.conditions[self._inside :]
-        self._leaves[-1].append(_Leave(_all([*inside, test]), self.last))
+        self._leaves[-1].append(_Leave(z3.And(*inside, test), self.last))
         self.env, self.last = env, last
         return _with(path, z3.Not(test))
 
@@ -716,10 +716,6 @@ def _widened(k: Term) -> Term:
 def _narrowed(number: Term, k: Term) -> Term:
     """The low bits of a number, as many as k has."""
     return z3.Extract(k.size() - 1, 0, number)
-
-
-def _all(tests: Sequence[Term]) -> Term:
-    return z3.And(*tests) if tests else z3.BoolVal(True)
 
 
 def _at(term: Term, k: Term, number: Term) -> Term:

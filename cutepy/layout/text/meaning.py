@@ -571,7 +571,8 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
     'composition((6,2):(1,7), (3,2):(2,1))'
     """
     fixes: list[str] = []
-    if any(isinstance(it, AnyLayout) and not _is_small(it) for it in operands):
+    sizes = [it.size for it in operands if isinstance(it, AnyLayout)]
+    if not all(type(size) is int and size <= MOST_REPAIRED for size in sizes):
         return ()
     # Only calls that really work are offered.
     for near in _near(function, operands):
@@ -585,10 +586,6 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
         if len(fixes) == MOST_FIXES:
             break
     return tuple(fixes)
-
-
-def _is_small(layout: AnyLayout) -> bool:
-    return type(layout.size) is int and layout.size <= MOST_REPAIRED
 
 
 def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
