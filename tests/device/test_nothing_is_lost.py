@@ -45,6 +45,7 @@ pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirec
         "files.py 12 --processes 4",
         "views.py 40 40",
         "memory.py 150 1",
+        "steps.py 60 --most 64",
     ],
     ids=lambda script: script.partition(".")[0],
 )

@@ -13,6 +13,7 @@ from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS
 from cutepy.tensor import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -158,3 +159,43 @@ def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> Non
 def test_statistics_of_short_rows_on_the_device(device: Device) -> None:
     needs_special_values(device)
     check_short_rows("wgpu")
+
+
+def test_the_pool_keeps_no_more_than_half_of_what_was_needed(device: Device) -> None:
+    """Beyond a little, what is in use and kept for further results is at most 1.5 times what ever was in use."""
+    own = gpu.open_device(device.adapter)
+    try:
+        peak = 0
+        for step in range(24):
+            held = [own.allocate((1 << 21) + 16 * (5 * step + i), pooled=True) for i in range(1 + step % 5)]
+            peak = max(peak, sum(buffer.nbytes for buffer in held))
+            del held
+            stats = own.stats
+            assert stats.peak == peak and stats.bytes == 0
+            assert 0 < stats.pooled <= max(POOLED_ALWAYS, HELD * peak)
+        assert POOLED_ALWAYS / 2 < stats.pooled < 24 * (1 << 21)
+    finally:
+        own.close()
+
+
+def test_a_result_is_never_scratch_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporaries of all calls share memory, which no result has, also where it is given up in between."""
+    monkeypatch.setattr("cutepy.gpu.runtime.device.SCRATCH", 1 << 14)
+    rng = np.random.default_rng(5)
+    kept: list[tuple[Tensor, np.ndarray]] = []
+    for step in range(40):
+        n = int(rng.choice([96, 128, 160]))
+        x = rng.standard_normal((3, n)).astype(np.float32)
+        there = gpu.array(x, device=device)
+        for found, wanted in (
+            (ops.var(there, 0), x.var(0)),
+            (ops.matmul(there, ops.permute(there, (1, 0)), epilogue="c + s * c", s=2), 3 * (x @ x.T)),
+            (ops.softmax(there, 1), np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+        ):
+            kept.append((found, wanted))
+        if step % 3 == 2:
+            del kept[:: int(rng.integers(2, 5))]
+        scratch = {uid for uid, _ in device._scratch.values()}
+        assert scratch.isdisjoint(found.engine.buffer.uid for found, _ in kept)
+    for found, wanted in kept:
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)

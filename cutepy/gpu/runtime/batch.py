@@ -1,7 +1,8 @@
 """Batches: launches gather in one compute pass and are submitted together; so many submissions are under way, not more.
 
 A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
-a caller reads or waits, or within a millisecond of its first launch (`Flusher`), so that work never waits for the host.
+a caller reads or waits, or within a millisecond of its last launch and few of its first (`Flusher`), so that work never
+waits for the host.
 A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes. A `Tape` keeps
 what was launched, to be launched again.
 """
@@ -37,6 +38,8 @@ MOST_LAUNCHES = 64
 IN_FLIGHT = 4
 #: Seconds between two looks of the flusher.
 DELAY = 5e-4
+#: Looks at a batch that is not submitted yet, after which it is, whatever comes to it.
+LOOKS = 4
 IDLE = 40  # looks without work before the flusher sleeps
 #: Bytes of a device's uniform buffer: all parameters of a batch; WebGPU guarantees bindings of 64 KiB.
 PARAMS_BYTES = 65536
@@ -156,9 +159,10 @@ class Flusher:
     """A thread that submits a device's batch a moment after its first launch, and lets go of what finalizers freed. It
     keeps no device alive.
 
-    While there is work it looks every `DELAY` seconds, and a batch that it sees twice is submitted; so no launch wakes
-    it, which would cost that launch a change of threads. It waits for bare locks: an Event's Python code would hold up
-    the thread that goes on launching.
+    While there is work it looks every `DELAY` seconds, and submits a batch to which nothing came between two looks, or
+    that it has seen `LOOKS` times. So no launch wakes it, which would cost that launch a change of threads, and who
+    goes on launching submits the batches: two threads in turns take longer than one. It waits for bare locks: an
+    Event's Python code would hold up the thread that goes on launching.
     """
 
     def __init__(self, device: Device) -> None:
@@ -168,20 +172,27 @@ class Flusher:
         for lock in (self._work, self._stop):
             lock.acquire()
         self.asleep = True
-        threading.Thread(target=self._run, name="cutepy-flush", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
+        self._thread.start()
 
     def notice(self) -> None:
         """Look again. A finalizer may call this: it takes no lock and starts no thread."""
         if self.asleep:
+            self.asleep = False  # once: the thread may be long in waking
             _let_through(self._work)
 
     def stop(self) -> None:
         _let_through(self._stop)
         _let_through(self._work)
 
+    def end(self) -> None:
+        """Stop, and wait a second at most until it is not inside a runtime: drivers end with the process."""
+        self.stop()
+        self._thread.join(1)
+
     def _run(self) -> None:
         while self._work.acquire():
-            idle, seen = 0, -1
+            idle, looks, seen = 0, 0, (-1, 0)
             while idle < IDLE:
                 if self._stop.acquire(timeout=DELAY):
                     return
@@ -191,16 +202,16 @@ class Flusher:
                 # Set before `pending` is read: a launch that comes after this last look sees the flag and wakes the
                 # thread.
                 self.asleep = idle == IDLE - 1
-                flushes = device.flushes if device.pending else -1
-                busy = flushes >= 0 or device.untidy
+                waiting = len(device.pending)
+                before, seen = seen, (device.flushes if waiting else -1, waiting)
+                looks = looks + 1 if waiting and seen[0] == before[0] else 0
+                busy = waiting > 0 or device.untidy
                 idle = 0 if busy else idle + 1
                 if busy:
                     self.asleep = False
-                    # What was pending at the last look too, and not flushed meanwhile, is at least `DELAY` old.
-                    due = flushes >= 0 and flushes == seen
+                    due = waiting > 0 and (seen == before or looks >= LOOKS)
                     if due or device.untidy:
                         device.flush_quietly(due)
-                seen = flushes
                 del device
 
 

@@ -155,9 +155,13 @@ class Pool:
         heappush(self._kept.setdefault(nbytes, []), buffer)
         self._kept.move_to_end(nbytes)
         self.bytes += nbytes
+        return self.keep(self.most) if self.bytes > self.most else []
+
+    def keep(self, most: int) -> list[int]:
+        """Let go of what is more than so many bytes. Returns the numbers."""
         gone = []
         # Least recently used sizes go first.
-        while self.bytes > self.most:
+        while self.bytes > most:
             size, same = next(iter(self._kept.items()))
             if same:
                 gone.append(heappop(same)[0])

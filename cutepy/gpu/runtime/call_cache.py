@@ -129,16 +129,19 @@ class Recorded:
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
-        buffers = call.buffers
+        buffers, result = call.buffers, self.result
+        kept = result.buffer - len(buffers) if result.dtype is not None else -1
         # Without numbers of the call, the same buffers make the same launches.
-        same = None if call.numbers else self
-        call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers, same)
-        result = self.result
+        if call.numbers:
+            new = call.device.replay(self.made, self._with(call.numbers), buffers, None, kept)
+        else:
+            new = call.device.replay(self.made, self.launches, buffers, self, kept)
         if result.argument is not None:
             return args[result.argument]
         if result.dtype is None or result.layout is None:
             return None
-        return Tensor(DeviceEngine(buffers[result.buffer], result.dtype, result.length), result.layout, result.offset)
+        buffer = new if new is not None else buffers[result.buffer]
+        return Tensor(DeviceEngine(buffer, result.dtype, result.length), result.layout, result.offset)
 
     def _with(self, numbers: list[float]) -> list[Played]:
         """The launches with these numbers in their places."""

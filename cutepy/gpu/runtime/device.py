@@ -13,12 +13,13 @@ raises it, or the next that waits for all.
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import operator
 import threading
 import time
 import weakref
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,11 +52,15 @@ from .pipeline import BindGroups, BoundLaunch, BoundPipeline, Pipeline, build_pi
 from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
-POOLED = 1 << 28
-"""Bytes that a device keeps for further results: of results without a reference."""
+POOLED, POOLED_ALWAYS = 1 << 28, 1 << 24
+"""Bytes of results without a reference that a device keeps for further results, at most; and those that it keeps even
+where they, with what is in use, are more than `HELD` times the most that was ever in use at once."""
+HELD = 1.5
+SCRATCH = 1 << 23
+"""Bytes of temporaries of a call that are in scratch memory, which all calls share; larger ones come from the pool."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
-SPIN, LONGEST_PAUSE, SHARE = 1e-4, 1e-3, 16
+SPIN, LONGEST_PAUSE, SHARE = 1e-3, 1e-3, 16
 """A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most."""
 _uids = itertools.count(1)
 DEVICES: weakref.WeakSet[Device] = weakref.WeakSet()
@@ -66,7 +71,8 @@ registering = threading.Lock()
 @dataclass(frozen=True, slots=True)
 class DeviceStats:
     """What a device holds now, for reports and for tests that nothing leaks; and what it did so far: `compiled`
-    pipelines were built, `recompiled` of them once more after they had been given up for others."""
+    pipelines were built, `recompiled` of them once more after they had been given up for others. `bytes` are in use,
+    `pooled` beside them are kept for further results, and `peak` is the most that was in use at once."""
 
     buffers: int
     bytes: int
@@ -76,6 +82,8 @@ class DeviceStats:
     staging_copies: int
     compiled: int = 0
     recompiled: int = 0
+    pooled: int = 0
+    peak: int = 0
 
 
 class Device:
@@ -109,10 +117,11 @@ class Device:
         self._stopwatch: Stopwatch | None = None
         self._profiled: list[tuple[str, int]] | None = None  # of each launch: its program, the bytes that are bound
         self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}  # also: no garbage of cycles ends a buffer for the pool
-        self._bytes = 0
+        self._bytes = self._peak = 0
         self._freed = 0
         self._pool = Pool(POOLED)
         self._forgotten: deque[tuple[int, int | None]] = deque()
+        self._scratch: OrderedDict[tuple[int, int], tuple[int, wgpu.GPUBuffer]] = OrderedDict()
         self._hasty = False
         self._faults = faults_of(adapter)
         self._warned: set[Program] = set()
@@ -152,6 +161,8 @@ class Device:
                 staging_copies=self._staging.copies,
                 compiled=len(self._compiled) + self._recompiled,
                 recompiled=self._recompiled,
+                pooled=self._pool.bytes,
+                peak=self._peak,
             )
 
     def __repr__(self) -> str:
@@ -194,6 +205,8 @@ class Device:
         buffer, size = DeviceBuffer(self, handle, nbytes, name, pooled, uid), padded(nbytes)
         self._held[buffer.uid] = size, handle
         self._bytes += size
+        if self._bytes > self._peak:
+            self._peak = self._bytes
         if self._failed:
             self._failed.pop(uid, None)
         return buffer
@@ -354,10 +367,16 @@ class Device:
         return self.lanes
 
     def replay(
-        self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer], same: object = None
-    ) -> None:
-        """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
-        `launch` do, under one lock. A launch has its program, the numbers of its operands in `buffers`, its parameters.
+        self,
+        made: Sequence[int],
+        launches: Sequence[Played],
+        buffers: Sequence[DeviceBuffer],
+        same: object = None,
+        kept: int = -1,
+    ) -> DeviceBuffer | None:
+        """New buffers of so many bytes each, which come after `buffers`, then launches over all: what `allocate` and
+        `launch` do, under one lock. A launch has its program, the numbers of its operands, its parameters. Returns the
+        new buffer of number `kept`, which the caller keeps.
 
         Calls with one object for `same` make the same launches over the same buffers, and are bound once for these.
         Where they make no buffer, a call that was bound takes no lock.
@@ -365,43 +384,83 @@ class Device:
         if len(self.pending) >= LAUNCHES:
             self._make_room()
         if same is not None and not made and self.runtime.raises_when_lost and not (self._failed or self._dead):
-            found = self._groups.call(same, tuple([buffer.uid for buffer in buffers]))
+            # Without the number of a freed buffer nothing is found: the long way refuses it.
+            uids = tuple([buffer.uid for buffer in buffers if buffer._handle is not None])
+            found = self._groups.call(same, uids)
             if found is not None and not taping():
                 self._enqueue(found)
-                return
-        given = len(buffers)
+                return None
         try:
             with Exclusive(self, "a call made again"):
-                self._replay(made, launches, buffers, same)
+                fresh = self._replay(made, launches, buffers, same, kept)
         except _OutOfMemory:
             self._give_back()
-            del buffers[given:]
             with Exclusive(self, "a call made again"):
-                self._replay(made, launches, buffers, same)
+                fresh = self._replay(made, launches, buffers, same, kept)
         if taping():
-            for buffer in buffers[given:]:
+            for buffer in fresh:
                 tell(self, buffer)
+            everything = [*buffers, *fresh]
             for program, places, params in launches:
-                tell(self, (program, tuple([buffers[number] for number in places]), tuple(params)))
+                tell(self, (program, tuple([everything[number] for number in places]), tuple(params)))
+            return fresh[kept] if kept >= 0 else None
+        return fresh[0] if kept >= 0 else None
 
     def _replay(
-        self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer], same: object
-    ) -> None:
-        for nbytes in made:
-            buffers.append(self._new(nbytes, "", True))
-        uids = tuple([buffer.uid for buffer in buffers])
+        self,
+        made: Sequence[int],
+        launches: Sequence[Played],
+        buffers: Sequence[DeviceBuffer],
+        same: object,
+        kept: int,
+    ) -> list[DeviceBuffer]:
+        """The new buffers: all of them on a tape, else the one that is kept. The others are scratch memory."""
+        taped, keeps = taping(), kept >= 0
+        shares = not taped and sum(made) - (made[kept] if keeps else 0) <= SCRATCH
+        new = [self._new(n, "", True) for i, n in enumerate(made) if not shares or i == kept]
+        uids = tuple([buffer.uid for buffer in (*buffers, *new)])
         bound = None if same is None or self._failed else self._groups.call(same, uids)
         if bound is None:
-            bound = tuple(
-                [
-                    self._bound(program, [buffers[number] for number in places], params, program.grid)
-                    for program, places, params in launches
-                    if min(program.grid)
-                ]
-            )
-            if same is not None:
-                self._groups.keep_call(same, uids, bound)
+            scratch = self._scratch_of([n for i, n in enumerate(made) if i != kept]) if shares else []
+            everything = [*buffers, *(scratch or new)]
+            if scratch and keeps:
+                everything.insert(len(buffers) + kept, new[0])
+            try:
+                bound = tuple(
+                    [
+                        self._bound(program, [everything[number] for number in places], params, program.grid)
+                        for program, places, params in launches
+                        if min(program.grid)
+                    ]
+                )
+                if same is not None:
+                    self._groups.keep_call(same, uids, bound, [buffer.uid for buffer in scratch])
+            finally:
+                for buffer in scratch:
+                    buffer._handle = None  # the device keeps the memory
         self._enqueue(bound)
+        return new if taped or shares or not keeps else [new[kept]]
+
+    def _scratch_of(self, sizes: Sequence[int]) -> list[DeviceBuffer]:
+        """Memory of these sizes, together at most `SCRATCH`, that no later launch reads: each call writes it before it
+        reads it, and the launches of a call are queued in one step, so all calls share it.
+        """
+        found, counts = [], Counter[int]()
+        for nbytes in sizes:
+            key = nbytes, counts[nbytes]
+            counts[nbytes] += 1
+            if key in self._scratch:
+                self._scratch.move_to_end(key)
+                uid, handle = self._scratch[key]
+                found.append(DeviceBuffer(self, handle, nbytes, "scratch", True, uid))
+            else:
+                found.append(self._new(nbytes, "scratch", True))
+                self._scratch[key] = found[-1].uid, found[-1].handle
+        # What was used longest ago goes, and the calls that were bound to it are bound anew.
+        while sum([padded(nbytes) for nbytes, _ in self._scratch]) > 2 * SCRATCH:
+            _, (uid, _handle) = self._scratch.popitem(last=False)
+            self._forgotten.append((uid, None))
+        return found
 
     def play(self, launches: Sequence[BoundLaunch], batches: Sequence[Batch], buffers: Sequence[DeviceBuffer]) -> None:
         """Launches that are bound already, by the batches that were made of them; `buffers` are those that others may
@@ -571,6 +630,7 @@ class Device:
             self.pending.clear()
             self._flusher.stop()
             self._pool.empty()
+            self._scratch.clear()
             self._pipelines.clear()
             self._met.clear()
             self._groups.clear()
@@ -660,6 +720,8 @@ class Device:
                 self._let_go([uid])
             elif gone := self._pool.give(nbytes, (uid, handle)):
                 self._let_go(gone)
+            if self._pool.bytes > POOLED_ALWAYS:
+                self._let_go(self._pool.keep(max(POOLED_ALWAYS, int(HELD * self._peak) - self._bytes)))
             del handle
         self._hasty = False
         # Some runtimes free with the next submission: an empty one, before too much waits.
@@ -727,7 +789,8 @@ class Device:
         """Keep an error for every buffer of a batch, and remember a loss."""
         names = ", ".join(bound.pipeline.program.entry for bound in launched)
         text = str(self.failure(error, f"submit {len(launched)} launches ({names})"))
-        self._failed |= {uid: text for bound in launched for uid in bound.uids}
+        scratch = {uid for uid, _ in self._scratch.values()}
+        self._failed |= {uid: text for bound in launched for uid in bound.uids if uid not in scratch}
 
     def _raise_failure(self, *buffers: DeviceBuffer) -> None:
         """Raise what a launch over one of these buffers failed with, once for each buffer."""
@@ -754,6 +817,13 @@ class Device:
     def _out_of_memory(self, error: Exception) -> bool:
         """The runtimes have a class for it, and wgpu for buffers raises a validation error all the same."""
         return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
+
+
+@atexit.register
+def _end_flushers() -> None:
+    """What no one waits for is left undone: a submission while drivers are torn down ends the process."""
+    for device in list(DEVICES):
+        device._flusher.end()
 
 
 class PendingRead:

@@ -6,7 +6,7 @@ import functools
 import re
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,7 @@ class BindGroups:
 
     def __init__(self) -> None:
         self._groups: OrderedDict[Key, BoundPipeline] = OrderedDict()
-        self._calls: OrderedDict[Key, tuple[BoundLaunch, ...]] = OrderedDict()
+        self._calls: OrderedDict[Key, tuple[tuple[BoundLaunch, ...], set[int]]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -176,13 +176,17 @@ class BindGroups:
 
     def call(self, call: object, uids: tuple[int, ...]) -> tuple[BoundLaunch, ...] | None:
         """The launches of a recorded call over the buffers of these numbers, where they are kept."""
-        return self._calls.get((call, uids))
+        kept = self._calls.get((call, uids))
+        return None if kept is None else kept[0]
 
-    def keep_call(self, call: object, uids: tuple[int, ...], launches: tuple[BoundLaunch, ...]) -> None:
-        """Keep the launches of a call, which is equal to itself alone."""
-        key = call, uids
-        self._calls[key] = launches
-        for uid in uids:
+    def keep_call(
+        self, call: object, uids: tuple[int, ...], launches: tuple[BoundLaunch, ...], beside: Iterable[int] = ()
+    ) -> None:
+        """Keep the launches of a call, which is equal to itself alone, until one of its buffers is freed, or one
+        `beside` them that its launches use."""
+        key, held = (call, uids), {*uids, *beside}
+        self._calls[key] = launches, held
+        for uid in held:
             self._of_buffer[uid].add(key)
         if len(self._calls) > GROUPS_KEPT:
             self._drop(next(iter(self._calls)))
@@ -199,8 +203,8 @@ class BindGroups:
 
     def _drop(self, key: Key) -> None:
         self._groups.pop(key, None)
-        self._calls.pop(key, None)
-        for uid in {*key[1]}:
+        kept = self._calls.pop(key, None)
+        for uid in {*key[1]} if kept is None else kept[1]:
             self._of_buffer[uid].discard(key)
             if not self._of_buffer[uid]:
                 del self._of_buffer[uid]
