@@ -9,7 +9,7 @@ from ...tensor.dtypes import u32
 from ...tensor.engine import Scalars
 from ...tensor.guard import Guard, GuardAxis, index_along
 from ...tensor.tensor import Tensor
-from ..ir import Expr, as_expr, cast, in_type
+from ..ir import Expr, as_expr, call, cast, in_type
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.sizes import as_value
@@ -21,8 +21,8 @@ def ragged(tensor: Tensor, start: Scalars, stop: Scalars) -> Tensor:
     known on the GPU only: `rows[i, ...]` is `tensor[start + i, ...]`, and exists where `start + i < stop`.
 
     It is tiled, partitioned and copied like any other tensor. Its shape is that of `tensor`, and a guard keeps what is
-    not there out: loads give 0, stores do nothing, also all of them where `stop` is not above `start`. It is in bounds
-    where `stop` is at most the size of the first mode, which `gpu.assume` may say.
+    not there out: loads give 0, stores do nothing, also all of them where `stop` is not above `start`. Nor is anything
+    behind the last row of `tensor`: so accesses are in bounds whatever the data are.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -45,7 +45,8 @@ def ragged(tensor: Tensor, start: Scalars, stop: Scalars) -> Tensor:
     layout = tensor.layout
     if type(layout) is not Layout or not isinstance(layout.shape, tuple) or isinstance(layout.shape[0], tuple):
         raise KernelError(f"{user_place()}: gpu.ragged({tensor}, ...): its first mode is to be a plain one")
-    first, end = (_number(tensor, value) for value in (start, stop))
+    first, last, rows = (_number(tensor, value) for value in (start, stop, layout.shape[0]))
+    end = simplify(call("min", last, rows))
     at = (first, *(0,) * (layout.rank - 1))
     axis = GuardAxis(index_along(layout, (0,)), first, end)
     axes = [GuardAxis(a.layout, a.origin + a.layout(at), a.limit) for a in tensor.guard.axes] if tensor.guard else []

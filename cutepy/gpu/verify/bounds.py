@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval, signed
-from ..ir import Binary, Buffer, Cast, Const, Expr, Load, Param, Var, nodes, rewrite
+from ..ir import Binary, Buffer, Call, Cast, Const, Expr, Load, Param, Var, binary, nodes, rewrite
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear, quotient, remainder
 from .model import Access, Domain, Model, SampleData, named
@@ -81,23 +81,46 @@ def may_happen(model: Model, access: Access) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ascent:
+    """Element `index` of a sorted array, or `most` where that is less: it ascends with the index as well."""
+
+    buffer: Buffer
+    index: Expr
+    most: Const | None
+
+    def steps(self, other: "Ascent") -> int | None:
+        """How many elements `other` comes after this one in the same sequence; None where that is not known."""
+        gap = linear(other.index).plus(linear(self.index), -1)
+        alike = self.buffer is other.buffer and self.most is other.most
+        return signed(gap.constant) if alike and not gap.terms else None
+
+
+def ascent(model: Model, atom: Expr) -> Ascent | None:
+    """What an atom is of an array that the user says is sorted, if it is anything."""
+    match atom:
+        case Load(buffer=buffer, index=index, where=None, lanes=1) if buffer in model.ascending:
+            return Ascent(buffer, index, None)
+        case Call(name="min", args=(one, two)):
+            for value, most in ((one, two), (two, one)):
+                if isinstance(most, Const) and isinstance(value, Load) and (found := ascent(model, value)) is not None:
+                    return replace(found, most=most)
+    return None
+
+
 def ascents(model: Model, values: Iterable[Expr], mask: Mask) -> list[Form]:
     """What sorted arrays say of their elements in `values`: x[i] - x[j] is 0 or less where j - i is a positive number.
     Both are in the array, so neither index wraps."""
-    read = dict.fromkeys(leaf for value in values for leaf in model.leaves(value) if is_ascending(model, leaf))
+    sides = [x for value in values for x in (value.operands if value.dtype.kind == "b" else (value,))]
+    atoms = dict.fromkeys(atom for side in sides if side.dtype.kind in "iu" for atom in linear(side).terms)
+    atoms |= dict.fromkeys(leaf for value in values for leaf in model.leaves(value))
+    known = [(atom, found) for atom in atoms if (found := ascent(model, atom)) is not None]
     zero = np.zeros(int(np.count_nonzero(mask)), np.int64)
-    found: list[Form] = []
-    for low, high in permutations(read, 2):
-        assert isinstance(low, Load) and isinstance(high, Load)
-        gap = linear(high.index).plus(linear(low.index), -1)
-        if not gap.terms and signed(gap.constant) > 0:
-            found.append(Affine({low: 1, high: -1}, zero))
-    return found
-
-
-def is_ascending(model: Model, leaf: Expr) -> bool:
-    """Whether a leaf is an element of an array that the user says is sorted."""
-    return isinstance(leaf, Load) and leaf.buffer in model.ascending and leaf.where is None and leaf.lanes == 1
+    return [
+        Affine({low: 1, high: -1}, zero)
+        for (low, first), (high, second) in permutations(known, 2)
+        if (first.steps(second) or 0) > 0
+    ]
 
 
 def near(atoms: Iterable[Expr], limits: Sequence[Form]) -> tuple[Form, ...]:
@@ -133,6 +156,12 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
     if not isinstance(guard, Binary) or guard.left.dtype.kind not in "iu" or guard.lanes > 1 or guard.op == "!=":
         return facts
     left, right = guard.left, guard.right
+    # x < min(a, b) -> x < a and x < b; max(a, b) < x -> a < x and b < x
+    least, most = (right, left) if guard.op[0] == "<" else (left, right)
+    for side, name in ((least, "min"), (most, "max")):
+        if isinstance(side, Call) and side.name == name and guard.op != "==":
+            for value in side.args:
+                facts = assume(model, facts, replaced_side(guard, side, value))
     (a, b), (c, d) = range_of(left), range_of(right)
     # The range of each side where the guard holds: `a < b` bounds a by the greatest b, and b by the least a.
     windows = {
@@ -165,6 +194,11 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         "==": (below, above),
     }[guard.op]
     return replace(facts, limits=(*facts.limits, *new))
+
+
+def replaced_side(guard: Binary, side: Expr, value: Expr) -> Expr:
+    """A comparison with `value` in the place of one of its sides."""
+    return binary(guard.op, *(value if x is side else x for x in (guard.left, guard.right)))
 
 
 def product_limits(model: Model, atom: Expr, limits: Sequence[Form]) -> list[Form]:
@@ -217,7 +251,7 @@ def reach(model: Model, value: Expr, facts: GuardFacts) -> Interval:
     """The least and the largest that `value` is where `facts` hold."""
     whole = domain(value.dtype)
     low, high = range_of(value)
-    if model.facts:
+    if len(facts.limits) > 1:
         facts = replace(facts, limits=near(sum_of(model, value).terms, facts.limits))
     for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
         # Any spelling that is exact gives a valid bound; the tightest of all counts.

@@ -30,6 +30,7 @@ from ..ir import (
     with_fields,
 )
 from ..ir.simplify import simplify
+from ..lower.drop_stated import drop_stated
 from ..runtime.program import Limits
 from .shapes import decide_shapes
 from .shared_values import understood
@@ -44,7 +45,8 @@ def confine(kernel: Kernel, views: Set[str]) -> Kernel:
     if not open_ or 0 in kernel.grid:
         return kernel
     with new_arena():
-        verdicts = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(kernel, size), open_)]
+        plain = drop_stated(kernel)  # what the user says may not be so
+        verdicts = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(plain, size), open_)]
     left = {
         buffer for buffer in open_ if any(v.array == buffer.name and v.status is not Status.PROVEN for v in verdicts)
     }

@@ -17,16 +17,17 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import AddressSpace, Binary, Const, Expr, Load, Param, Verb, binary
+from ..ir import AddressSpace, Binary, Const, Expr, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
 from .bounds import (
+    Ascent,
     Form,
     GuardFacts,
     Wrapping,
+    ascent,
     facts_of,
-    is_ascending,
     last_of,
     near,
     product_limits,
@@ -148,28 +149,27 @@ def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[in
     """(e, d - x[e]) of a digit d from x[e] to below x[e + 1] for a sorted array x: its segments have no number in
     common, so d tells e. Itself where it is none."""
     for atom in digit[0].terms if model.ascending else ():
-        if not isinstance(atom, Load) or not is_ascending(model, atom):
+        first = ascent(model, atom)
+        number = None if first is None else exact(first.index)
+        if first is None or number is None or model.tid in model.leaves(first.index):
             continue
-        number = exact(atom.index)
-        if number is None or model.tid in model.leaves(atom.index) or any(form.terms.get(atom) != 1 for form in digit):
+        if any(form.terms.get(atom) != 1 for form in digit):
             continue
         rest = [Affine({a: c for a, c in form.terms.items() if a is not atom}, form.constant) for form in digit]
-        if all(_within_segment(model, atom, pair) for pair in zip(digit, rest, family, strict=True)):
+        if all(_within_segment(model, first, entry) for entry in zip(digit, rest, family, strict=True)):
             apart = _taken_apart(family, [rest], moduli)
             return [*apart, [Affine(number.terms, form.constant * 0) for form in digit]]
     return [digit]
 
 
-def _within_segment(model: Model, first: Load, entry: tuple[Form, Form, _Member]) -> bool:
+def _within_segment(model: Model, first: Ascent, entry: tuple[Form, Form, _Member]) -> bool:
     """Whether a number is from x[e] on, for `rest` is 0 or more, and below x[e + 1]."""
     form, rest, member = entry
     if rest.lower(range_of, near(rest.terms, member.limits)) < 0:
         return False
-    for end in {atom for limit in member.limits for atom in limit.terms if is_ascending(model, atom)}:
-        assert isinstance(end, Load)
-        step = linear(end.index).plus(linear(first.index), -1)
-        gap = form.plus(Affine({end: 1}, form.constant * 0), -1).moved(1)
-        if end.buffer is first.buffer and not step.terms and step.constant == 1:
+    for end in dict.fromkeys(atom for limit in member.limits for atom in limit.terms):
+        if (last := ascent(model, end)) is not None and first.steps(last) == 1:
+            gap = form.plus(Affine({end: 1}, form.constant * 0), -1).moved(1)
             return gap.upper(range_of, near(gap.terms, member.limits)) <= 0
     return False
 
@@ -199,8 +199,9 @@ def _low_digits(found: list[tuple[Access, GuardFacts]], wrapping: list[Wrapping]
 
 def _window(family: list[_Member], digit: _Digit) -> int:
     """How far apart the values of a digit may be."""
-    least = min(form.lower(range_of, m.limits) for form, m in zip(digit, family, strict=True))
-    most = max(form.upper(range_of, m.limits) for form, m in zip(digit, family, strict=True))
+    pairs = [(form, near(form.terms, m.limits)) for form, m in zip(digit, family, strict=True)]
+    least = min(form.lower(range_of, limits) for form, limits in pairs)
+    most = max(form.upper(range_of, limits) for form, limits in pairs)
     return most - least
 
 
