@@ -46,6 +46,8 @@ FOLD: dict[str, Callable[..., Number]] = {**ARITHMETIC, **INTEGER, **BITS, **COM
 
 SUBGROUP_REDUCE = frozenset("subgroup_add subgroup_mul subgroup_min subgroup_max subgroup_and subgroup_or".split())
 SUBGROUP_VOTE = frozenset("subgroup_any subgroup_all subgroup_ballot".split())
+#: Sizes of subgroups that WebGPU allows (https://www.w3.org/TR/WGSL/#subgroup-size-built-in-value).
+SUBGROUP_SIZES = 4, 8, 16, 32, 64, 128
 SUBGROUP = (
     SUBGROUP_REDUCE
     | SUBGROUP_VOTE

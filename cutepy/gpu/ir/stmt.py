@@ -338,7 +338,8 @@ class Kernel:
     `buffers` are the bindings in order, `local` the workgroup and private arrays, `notes` the header lines. `lanes` is
     how many threads a subgroup has at least, for the shuffles to be those that were meant; 0 if any number does.
     `varying` says what is asked of subgroups that may depend on their size, each with its line. Where sizes are not
-    known, `sizes` says what is, and `grid` is the largest that there may be.
+    known, `sizes` says what is, and `grid` is the largest that there may be. `subgroup` is the size of subgroups
+    that it is for, 0 if it is for any.
     """
 
     name: str
@@ -352,6 +353,7 @@ class Kernel:
     lanes: int = 0
     varying: tuple[str, ...] = ()
     sizes: SizeFacts | None = None
+    subgroup: int = 0
 
     @property
     def threads(self) -> int:

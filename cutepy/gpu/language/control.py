@@ -18,6 +18,7 @@ from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
 from ..ir import AddressSpace, Barrier, Expr, builtin, settled
 from ..ir.expr import describe
+from ..ir.operators import SUBGROUP_SIZES
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.memory import owned_memory
@@ -28,13 +29,21 @@ from ..trace.statements import AtMost, When, loop_over
 from ..trace.uniform import uniform_value
 
 
-def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -> None:
+def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...], subgroup: int = 0) -> None:
     """How many workgroups run the kernel, along x, y and z, and how many threads each has. The first line of a kernel.
 
-    A one-dimensional grid may have more than 65,535 workgroups. Raises KernelError for sizes below 1 (a grid may
-    have a 0: nothing runs then) and for a second call.
+    A one-dimensional grid may have more than 65,535 workgroups. With `subgroup` the kernel is for subgroups of so many
+    threads, 4 to 128: its results are those of that size, and a device that has another one refuses it.
+
+    Raises KernelError for sizes below 1 (a grid may have a 0: nothing runs then), for a subgroup of no such size, and
+    for a second call.
     """
     trace = current("gpu.launch")
+    if subgroup not in (0, *SUBGROUP_SIZES):
+        raise KernelError(
+            f"{user_place()}: gpu.launch(subgroup={subgroup!r}): subgroups have {', '.join(map(str, SUBGROUP_SIZES))}"
+        )
+    trace.subgroup, trace.lanes = subgroup, max(trace.lanes, subgroup)
     sizes = grid if isinstance(grid, tuple) else (grid,)
     known = tuple([MOST_GROUPS if isinstance(n, KernelSize) else n for n in sizes])
     trace.formulas = (*sizes, 1, 1)[:3]

@@ -90,6 +90,7 @@ def compile_kernel(
         lanes=kernel.lanes,
         guarded=guarded,
         loops=loop_bounds(ready),
+        subgroup=kernel.subgroup,
     )
 
 

@@ -63,6 +63,11 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
             f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
         )
+    if program.subgroup and device.lanes != program.subgroup:
+        raise DeviceError(
+            f"{program.entry} is for subgroups of {program.subgroup} threads, gpu.launch(subgroup={program.subgroup}), "
+            f"those of {device.adapter.name} have {device.lanes}; leave subgroup out where any size serves"
+        )
     if program.lanes and (size := device.lanes) < program.lanes:
         raise DeviceError(
             f"{program.entry} shuffles within subgroups of {program.lanes} threads, those of {device.adapter.name} "

@@ -176,8 +176,8 @@ class Program:
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
     every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
-    and `loops` are its loops with a known bound. A program for unknown sizes has a `plan`, and a `grid` of the most
-    workgroups that it may have.
+    `subgroup` the one size that it is for, and `loops` are its loops with a known bound. A program for unknown sizes
+    has a `plan`, and a `grid` of the most workgroups that it may have.
 
     >>> scale = ProgramParam("a", "f32")
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(scale,))
@@ -198,6 +198,7 @@ class Program:
     guarded: bool = False
     loops: tuple[LoopBound, ...] = ()
     plan: LaunchPlan | None = None
+    subgroup: int = 0
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program
@@ -214,7 +215,8 @@ class Program:
         True
         """
         bound = tuple([(b.access, b.source_bytes) for b in self.bindings])
-        asked = self.workgroup_size, self.shared_bytes, self.needs, self.lanes, self.checked, self.guarded
+        subgroups = self.lanes, self.subgroup
+        asked = self.workgroup_size, self.shared_bytes, self.needs, subgroups, self.checked, self.guarded
         return without_comments(self.wgsl), self.entry, bound, len(self.params), asked
 
     def host(self, values: Mapping[str, int]) -> tuple[dict[str, int], Size3]:

@@ -68,7 +68,11 @@ def interpret(
     for subgroups smaller than the kernel asks for.
     """
     # 1. What the call gives must fit what the kernel was traced for.
-    subgroup_size = subgroup_size or max(32, kernel.lanes)
+    subgroup_size = subgroup_size or kernel.subgroup or max(32, kernel.lanes)
+    if kernel.subgroup and subgroup_size != kernel.subgroup:
+        raise KernelError(
+            f"{kernel.name}: gpu.launch(subgroup={kernel.subgroup}) asks for that size, here it is {subgroup_size}"
+        )
     if subgroup_size < kernel.lanes:
         raise KernelError(
             f"{kernel.name}: it shuffles within subgroups of {kernel.lanes} threads, here they have {subgroup_size}"

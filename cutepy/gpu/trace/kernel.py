@@ -954,6 +954,7 @@ class KernelFunction(NotebookRepr):
                     notes=tuple(trace.notes),
                     lanes=trace.lanes,
                     varying=tuple(trace.varying),
+                    subgroup=trace.subgroup,
                 )
             )
             told = replace(told, params=_used(told, call))

@@ -61,6 +61,8 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     #: How many threads a subgroup must have for the shuffles that were asked for.
     lanes: int = 0
+    #: How many threads a subgroup is to have; 0 for any.
+    subgroup: int = 0
     #: Whether the device has subgroups, as far as is known, and whether that was asked.
     subgroups: bool = False
     asked: bool = False

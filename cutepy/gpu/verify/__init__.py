@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from ...errors import KernelError
 from ...layout.affine import Affine
 from ..ir import Block, Buffer, Expr, Kernel, Stated, check, new_arena, statements, with_blocks
+from ..ir.operators import SUBGROUP_SIZES
 from ..lower import drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
@@ -26,7 +27,7 @@ from .model import Model
 from .races import decide_races
 from .shapes import decide_shapes
 from .shared_values import understood
-from .subgroup_size import SUBGROUP_SIZES, decide_subgroup_size, sizes_of
+from .subgroup_size import decide_subgroup_size, sizes_of
 from .verdict import Claim, Status, Use, Verdict, Verification, Witness
 
 

@@ -13,15 +13,13 @@ import numpy as np
 
 from ...errors import KernelError
 from ..ir import Buffer, Builtin, Call, For, Kernel, all_nodes, statements
-from ..ir.operators import SUBGROUP
+from ..ir.operators import SUBGROUP, SUBGROUP_SIZES
 from ..runtime.program import Limits
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import Watch
 from .collect import uses_matrices
 from .verdict import Claim, Status, Verdict
 
-#: Sizes that WebGPU allows (https://www.w3.org/TR/WGSL/#subgroup-size-built-in-value).
-SUBGROUP_SIZES = 4, 8, 16, 32, 64, 128
 #: Accesses of one trial, and elements of all its arrays: a fraction of a second each.
 _MOST_ACCESSES, _MOST_ELEMENTS = 2000, 1 << 20
 
@@ -40,6 +38,8 @@ def sizes_of(kernel: Kernel, limits: Limits) -> list[int]:
     """The sizes of subgroup with which `kernel` may run on a device with `limits`."""
     if uses_matrices(kernel):
         return [kernel.lanes]
+    if kernel.subgroup:
+        return [kernel.subgroup]
     least, most = limits.subgroup_sizes
     sizes = [size for size in SUBGROUP_SIZES if max(least, kernel.lanes) <= size <= most]
     return sizes or [max(32, kernel.lanes)]

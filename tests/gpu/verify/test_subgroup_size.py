@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cutepy import gpu
-from cutepy.errors import KernelError
+from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.ir import Kernel
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.targets.interpreter import interpret
@@ -81,19 +81,21 @@ def verdict(kernel: Kernel, limits: Limits | None = None) -> Verdict | None:
     return next((v for v in verify(kernel, limits).verdicts if v.claim == "any subgroup size"), None)
 
 
+def judge(seed: int) -> str:
+    """The verdict on a random kernel: AssertionError where it is proven and its results differ between sizes."""
+    draw = random.Random(seed)
+    names = SETTLED if seed % 3 else SETTLED + SHOWING
+    kernel = traced(tuple((draw.choice(names), draw.choice((1, 2, 3, 5, 16, 31))) for _ in range(3)))
+    told = verdict(kernel)
+    status = "none" if told is None else told.status
+    assert len(set(results(kernel))) == 1 or status not in ("proven", "none"), (seed, told)
+    return status
+
+
 @pytest.mark.parametrize("slice_", range(4))
 def test_what_is_proven_gives_the_same_at_all_sizes(slice_: int) -> None:
-    """400 random kernels: none is falsely proven; what is refuted was seen to differ."""
-    found: Counter[str] = Counter()
-    for seed in range(100 * slice_, 100 * slice_ + 100):
-        draw = random.Random(seed)
-        names = SETTLED if seed % 3 else SETTLED + SHOWING
-        kernel = traced(tuple((draw.choice(names), draw.choice((1, 2, 3, 5, 16, 31))) for _ in range(3)))
-        told = verdict(kernel)
-        status = "none" if told is None else told.status
-        found[status] += 1
-        alike = len(set(results(kernel))) == 1
-        assert alike or status not in ("proven", "none"), (seed, told)
+    """400 random kernels, `tools/fuzz/subgroups.py` tries more: none is falsely proven."""
+    found = Counter(judge(seed) for seed in range(100 * slice_, 100 * slice_ + 100))
     assert found["proven"] > 40
     assert found["refuted"] + found["undecided"] > 12
 
@@ -119,6 +121,28 @@ def test_collectives_and_exchanges_of_neighbours_are_for_every_size() -> None:
 def test_one_size_is_no_choice() -> None:
     told = verdict(traced((("sum", 0),)), Limits(subgroup_sizes=(32, 32)))
     assert told == Verdict("any subgroup size", "proven", "subgroups have 32 threads")
+
+
+def test_a_launch_may_ask_for_one_size() -> None:
+    @gpu.kernel
+    def sums(x, y, *, n):
+        gpu.launch(threads=64, subgroup=n)
+        y[gpu.thread] = gpu.subgroup_add(gpu.subgroup_shuffle_xor(x[gpu.thread], n // 2))
+
+    x, y = np.arange(64, dtype=np.uint32), np.zeros(64, np.uint32)
+    for n in SUBGROUP_SIZES[:-1]:
+        sums.interpret(x, y, n=n)
+        assert (y.reshape(-1, n) == x.reshape(-1, n).sum(axis=1, keepdims=True)).all()
+        assert verdict(sums.ir(x, y, n=n)).status == "proven"
+        with pytest.raises(KernelError, match=rf"launch\(subgroup={n}\) asks for that size"):
+            sums.interpret(x, y, n=n, subgroup=128)
+    size = gpu.default_device().subgroup_size()
+    sums(x, y, n=size)
+    assert (y.reshape(-1, size) == x.reshape(-1, size).sum(axis=1, keepdims=True)).all()
+    with pytest.raises(DeviceError, match="is for subgroups of"):
+        sums(x, y, n=64 if size != 64 else 32)
+    with pytest.raises(KernelError, match="4, 8, 16, 32, 64, 128"):
+        sums.ir(x, y, n=24)
 
 
 def test_a_kernel_without_subgroups_has_no_such_verdict() -> None:

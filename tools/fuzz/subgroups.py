@@ -1,0 +1,22 @@
+"""Random kernels with shuffles, ballots and sums of subgroups: none is proven whose results differ at sizes 4 to 128.
+
+`python tools/fuzz/subgroups.py COUNT [SEED]` prints one line, and each kernel that is wrong.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "gpu" / "verify"))
+from test_subgroup_size import judge
+
+count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+found: Counter[str] = Counter()
+for seed in range(first, first + count):
+    try:
+        found[judge(seed)] += 1
+    except AssertionError as error:
+        found["FAULTS"] += 1
+        print(error, flush=True)
+print(f"{count} kernels from {first}: " + ", ".join(f"{n} {what}" for what, n in sorted(found.items())))
+sys.exit(found["FAULTS"] > 0)
