@@ -140,7 +140,11 @@ NEED = {
         test_convert.py::test_the_published_count_for_transpositions
         test_copies.py::test_a_tile_whose_rows_are_no_powers_of_two_is_taken_as_memory_has_it
         test_copies.py::test_bad_input
+        test_copies.py::test_no_layout_of_a_small_tile_is_wider_or_takes_less
+        test_copies.py::test_random_copies
         test_copies.py::test_registers_of_matrix_instructions
+        test_copies.py::test_what_a_swizzle_moves_is_taken_as_memory_has_it
+        test_copies.py::test_where_no_order_of_memory_is_a_layout_it_is_said_what_was_tried
         test_exactness.py::test_the_judges_know_layouts_from_other_functions
         test_expression.py::test_a_size_may_be_called_x
         test_expression.py::test_calls_around_every_notation_mean_what_python_makes_of_them
