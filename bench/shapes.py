@@ -522,15 +522,13 @@ def variants(shapes: Shapes) -> None:
 def folds(shapes: Shapes) -> None:
     """Sums with other numbers of workgroups and of elements a thread."""
     n = 512 if shapes.small else 16384
-    kept = fold.MANY_WORKGROUPS, fold.MANY_ELEMENTS, fold.NEIGHBOUR_ROWS
+    kept = fold.MANY_WORKGROUPS
     for groups in (528, 1024, 2048, 4096):
-        for run in (64, 128):
-            fold.MANY_WORKGROUPS, fold.NEIGHBOUR_ROWS = groups, run
-            for name, axes in (("all", (0, 1)), ("columns", (0,))):
-                if name == "columns" or run == 128:
-                    x = shapes.view(0, (n, n), (n, 1))[0]
-                    shapes.case("folds", f"{name} {groups} groups, run {run}", lambda c=(x, axes): _folded(shapes, *c))
-    fold.MANY_WORKGROUPS, fold.MANY_ELEMENTS, fold.NEIGHBOUR_ROWS = kept
+        fold.MANY_WORKGROUPS = groups
+        for name, axes in (("all", (0, 1)), ("columns", (0,))):
+            x = shapes.view(0, (n, n), (n, 1))[0]
+            shapes.case("folds", f"{name} {groups} groups", lambda c=(x, axes): _folded(shapes, *c))
+    fold.MANY_WORKGROUPS = kept
 
 
 def _folded(shapes: Shapes, x: Tensor, axes: tuple[int, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,8 @@ class Shapes:
         while True:
             rank = self.pick.choice(ranks)
             shape = [self.pick.choice([*EDGES, self.pick.randint(1, 1100)]) for _axis in range(rank)]
+            if self.pick.random() < 0.03:
+                shape[self.pick.randrange(rank)] = 0
             if np.prod(shape) <= most:
                 return shape
 
@@ -113,6 +116,8 @@ class Shapes:
         if kind == "reversal":
             host = host[tuple([slice(None, None, self.pick.choice([1, -1])) for _n in shape])]
         host = host if turned is None else host.transpose(turned)
+        if not host.size:
+            return host, gpu.array(host)
         begin = (host.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // 4
         stride = tuple([step // 4 if n > 1 else 0 for n, step in zip(host.shape, host.strides, strict=True)])
         return host, Tensor(gpu.array(memory).engine, Layout(host.shape, stride), begin)
@@ -138,7 +143,7 @@ def _transpose(shapes: Shapes):
 
 def _softmax(shapes: Shapes):
     x, t = shapes.view(shapes.extents())
-    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True, initial=-np.inf))
     return ops.softmax(t), e / e.sum(-1, keepdims=True)
 
 
@@ -161,14 +166,21 @@ OPERATIONS = {
 
 
 def operations(name: str, shapes: int) -> str:
-    """One operation at so many shapes: how many plans its kernels were traced by, and the pipelines of all."""
+    """One operation at so many shapes: by how many plans (kernels and tiles) its launches went, and the pipelines of
+    all, and of one plan at most."""
     device, random_shapes = gpu.default_device(), Shapes(name)
-    before, wrong, last, plans = device.stats.compiled, 0, 0, set()
+    wrong, last, plans, sizes = 0, 0, Counter(), set()
     launch = KernelFunction.__call__
 
     def noted(kernel: KernelFunction, *args: object, **static: object) -> None:
-        plans.add((kernel.__name__, repr(static.get("plan", static.get("tiling")))))
+        compiled = device.stats.compiled
         launch(kernel, *args, **static)
+        plan = static.get("plan", static.get("tiling"))
+        plan = getattr(plan, "tiling", plan)
+        tile = getattr(plan, "tile", plan)
+        plans[kernel.__name__, tile if isinstance(tile, tuple) else repr(tile)] += device.stats.compiled - compiled
+        if kernel.size_reason:
+            sizes.add(kernel.size_reason)
 
     KernelFunction.__call__ = noted
     for turn in range(shapes):
@@ -177,8 +189,11 @@ def operations(name: str, shapes: int) -> str:
         wrong += not np.allclose(found.numpy(), wanted, rtol=1e-4, atol=2e-3)
         last = turn if device.stats.compiled > compiled else last
     KernelFunction.__call__ = launch
-    made = device.stats.compiled - before
-    return f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {made} pipelines, the last at shape {last}"
+    known = f"; traced for their sizes: {'; '.join(sizes)}" if sizes else ""
+    return (
+        f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {plans.total()} pipelines, of one plan at most "
+        f"{max(plans.values())}, the last at shape {last}{known}"
+    )
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def test_wgsl(cli: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     text = said("wgsl", "matmul", "100x60", "(60,90):(1,60)", "--tile", "32x32x8", capsys=capsys)
     assert "// A f32 (100,60):(60,1)\n// B f32 (90,60):(60,1)\n// C f32 (100,90):(90,1)\n" in text
     assert "f16" in said("wgsl", "sum", "f16 10x10", capsys=capsys)
-    assert "x i32 (1,1000):(0,1)" in said("wgsl", "sum", "i32 (1000):(1)", capsys=capsys)
+    assert "x: array<vec4<i32>>;  // (d0,d1,d2)" in said("wgsl", "sum", "i32 (1000):(1)", capsys=capsys)
     (tmp_path / "mine.py").write_text(KERNEL)
     options = ("2.0", "50x60", "50x60", "--set", "tv=((_2,_32),_4):((_128,_1),_32)", "--set", "tile=(32,8)")
     text = said("wgsl", f"{tmp_path}/mine.py:saxpy", *options, capsys=capsys)

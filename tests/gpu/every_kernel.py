@@ -55,9 +55,9 @@ def _run_operations() -> None:
     for name in ("max", "mean", "argmin"):
         for axis in (0, 1, None):
             getattr(ops, name)(x, axis, engine="interpreter")
-    registers, softmax_module.MOST_VALUES = softmax_module.MOST_VALUES, 0
+    registers, softmax_module.WHOLE_ROWS = softmax_module.WHOLE_ROWS, 0
     ops.softmax(x[:, :300], engine="interpreter")
-    softmax_module.MOST_VALUES = registers
+    softmax_module.WHOLE_ROWS = registers
     ops.softmax(g.standard_normal((2, 70_000), dtype=np.float32), engine="interpreter")
 
 

@@ -129,8 +129,9 @@ def _example_matmul(pick: random.Random) -> Subject:
 def _reduction(pick: random.Random) -> Subject:
     threads, values = pick.choice([32, 64]), pick.choice([1, 2])
     owned = Layout((threads, (1, (4, values))), (4, (0, (1, 4 * threads))))
-    plan = FoldPlan((1, 4 * threads * values), owned, pick.choice([1, 2, 4]))
-    operands = _vector(pick, pick.randint(100, 3000))[None, :], np.zeros((1, plan.splits), np.float32)
+    plan, splits = FoldPlan((1, 4 * threads * values), owned), pick.choice([1, 2, 4])
+    x = _vector(pick, pick.randint(100, 3000))[None, :, None]
+    operands = x, np.zeros((1, splits, 1), np.float32), 1.0
     return Subject("sum", fold_kernel, operands, {"fold": Fold("sum", f32), "plan": plan})
 
 

@@ -25,25 +25,26 @@ NO_INDEX = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An associative operation by its name, and the type in which it is done. `mean` divides by `count` at the end.
+    """An associative operation by its name, and the type in which it is done.
 
-    `again` says that what is folded was folded before: then its magnitudes and squares have been taken.
+    `again` says that what is folded was folded before: then its magnitudes and squares have been taken; `last` that
+    nothing folds the result again.
     """
 
     name: str
     dtype: DType
-    count: int = 1
     again: bool = False
+    last: bool = True
 
     @classmethod
-    def over(cls, name: str, dtype: DType, count: int = 1) -> Fold:
+    def over(cls, name: str, dtype: DType) -> Fold:
         """The fold of this name over elements of `dtype`, in the type in which these are folded.
 
         >>> from cutepy.tensor import f16
         >>> str(Fold.over("sum", f16)), str(Fold.over("any", f16))
         ('sum in f32', 'any in u32')
         """
-        return cls(name, accumulator(name, dtype), count)
+        return cls(name, accumulator(name, dtype))
 
     def __str__(self) -> str:
         return f"{self.name} in {self.dtype}"
@@ -66,9 +67,9 @@ class Fold:
         """Two values folded into one; NaN wins in max and min."""
         return _COMBINE[self.name](a, b)
 
-    def finish(self, value: Expr, dtype: DType) -> Expr:
-        """The result from the folded value, in its type."""
-        whole = value / float(self.count) if self.name == "mean" else value
+    def finish(self, value: Expr, dtype: DType, count: Expr | float = 1.0) -> Expr:
+        """The result from the folded value of `count` elements, in its type."""
+        whole = value / count if self.name == "mean" else value
         whole = functions.sqrt(whole) if self.name == "norm2" else whole
         return whole != 0 if dtype is bool_ else functions.cast(whole, dtype)
 

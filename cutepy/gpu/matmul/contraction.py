@@ -30,7 +30,7 @@ from ...tensor import (
 from .. import Adapter, cached_launches
 from ..operations.copies import copy, filled
 from ..operations.domain import zipped
-from ..operations.fold import fold_kernel, sum_products
+from ..operations.fold import fold_kernel, matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from ..operations.reductions import Reduction, launches
@@ -316,8 +316,21 @@ def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands)
     columns = zipped(_flat(groups.k, 2, 1))
     assert rows is not None and columns is not None, "pieces are flat"
     a, b, c = operands
-    x, y = with_layout(a, [rows[2], columns[1]]), with_layout(b, [rows[1], columns[0]])
-    sum_products(place, x, y, with_layout(c, [rows[0], Layout(1, 0)]))
+    views = [
+        with_layout(t, axes)
+        for t, axes in ((a, [rows[2], columns[1]]), (b, [rows[1], columns[0]]), (c, [rows[0], Layout(1, 0)]))
+    ]
+    if (found := matrices(*views)) is not None:
+        sum_products(place, *found)
+        return
+    # Of more factors than a kernel takes: rows side by side.
+    fresh = [place.new(tuple([mode.size for mode in mode_layouts(view)]), view.dtype) for view in views]
+    for view, whole in zip(views[:2], fresh[:2], strict=True):
+        copy(view, whole, engine=place.engine)
+    flat = matrices(*fresh)
+    assert flat is not None, "compact axes are one factor"
+    sum_products(place, *flat)
+    copy(fresh[2], views[2], engine=place.engine)
 
 
 def _contract_copies(place: ExecutionSite, operands: Operands, how: ProductOptions) -> None:

@@ -5,8 +5,6 @@ Law: `target[i] = source[i]` for every i in colexicographic order: the shapes ma
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 
 from ... import gpu
@@ -23,16 +21,14 @@ LONG_RUN, WIDE_TILE = 1 << 24, (8192, 1024)
 GB/s of 1 GiB on an H200, and 3,998 by the tiles of other walks."""
 
 
-@gpu.kernel
-def copy_kernel(
-    source: Annotated[Tensor, "(...)"], result: Annotated[Tensor, "(...)"], *, tiling: Tiling | None
-) -> None:
+@gpu.kernel(sizes={"source": "(...)", "result": "(...)"})
+def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
     """result[i] = source[i]."""
     each_element([source], result, lambda value: gpu.cast(value, result.dtype), tiling)
 
 
-@gpu.kernel
-def fill_kernel(result: Annotated[Tensor, "(...)"], *, value: float, tiling: Tiling | None) -> None:
+@gpu.kernel(sizes={"result": "(...)"})
+def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
     """result[i] = value."""
     each_element([result], result, lambda _: gpu.constant(value, result.dtype), tiling)
 

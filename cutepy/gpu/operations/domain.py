@@ -59,7 +59,11 @@ has 0.82 and 0.67."""
 WIDE = 64
 """Neighbours in a tile whose first mode is shorter than a whole tile."""
 SHORTEST_SIDE = 16
-"""Extents along both memories from which tiles are transposed; shorter runs stay in the caches."""
+"""Extents along a memory from which one mode is a side of a transposed tile."""
+SHORT_SIDE = 8
+"""Elements of a tile along a mode that is short, and along the next one."""
+MANY_ELEMENTS = 1 << 20
+"""Elements beyond those that stay in the caches: of fewer, those with short modes are counted."""
 
 
 def _shown(numbers: tuple[int, ...]) -> str:
@@ -144,24 +148,33 @@ def transposed_tile_of(
     source: Layout, target: Layout, *, elements: int = TRANSPOSED_ELEMENTS, width: int = VECTOR
 ) -> TransposedTile | None:
     """The transposition for a copy over modes in the order of the target's strides; None where the source's memory runs
-    along the target's, or one of both sides is too short for a tile.
+    along the target's, or few elements have a short mode.
 
-    It has `elements`, in a square or in two. A thread takes `width` neighbours of either memory.
+    It has `elements`, in a square or in two, whose sides are a mode, or two where the first one is short. A thread
+    takes `width` neighbours of either memory.
 
     >>> print(transposed_tile_of(Layout((600, 500), (500, 1)), Layout((600, 500))))
     tiles of (64,64), read in the order (1,0) of their modes, 4 at once
+    >>> print(transposed_tile_of(Layout((7, 900, 80, 5), (360000, 400, 5, 1)), Layout((7, 900, 80, 5))))
+    tiles of (8,8,8,8), read in the order (3,2,0,1) of their modes
     """
     order = transposed_order(source, target)
     if order is None:
         return None
-    extents, across = leaves(target.shape), order[0]
-    side = 1 << (elements.bit_length() - 1) // 2
-    if min(extents[0], extents[across]) < SHORTEST_SIDE:
+    # A run along either memory has a second mode where the first one is short. Few elements stay in the caches.
+    extents, side = leaves(target.shape), 1 << (elements.bit_length() - 1) // 2
+    runs = [modes[: 1 if extents[modes[0]] >= SHORTEST_SIDE else 2] for modes in (order, tuple(range(len(extents))))]
+    met = list(dict.fromkeys([*runs[0], *runs[1]]))
+    short = len(runs[0]) + len(runs[1]) > 2
+    if short and prod(extents) < MANY_ELEMENTS:
         return None
     # The other modes are read one index after the other, in their own order: sizes make no further plans.
-    rest = [mode for mode in range(1, len(extents)) if mode != across]
-    tile = [side if mode == 0 else elements // side if mode == across else 1 for mode in range(len(extents))]
-    return TransposedTile(tuple(tile), (across, 0, *rest), width)
+    tile = [1] * len(extents)
+    for mode in met:
+        tile[mode] = SHORT_SIDE if short else side
+    tile[max(met, key=lambda mode: extents[mode])] *= elements // prod(tile)
+    rest = [mode for mode in range(len(extents)) if mode not in met]
+    return TransposedTile(tuple(tile), (*met, *rest), 1 if short else width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +218,8 @@ def tiling_of(
 ) -> Tiling | None:
     """The tile for layouts that `zipped` gave, the last of which is written, one of few for all sizes: `elements` along
     the first mode, or `WIDE` of these, or a `TransposedTile` where operands run along another mode than the result.
-    None where the first mode, or that of these operands, is too short: then elements are counted through all modes.
+    None where the first mode, or that of these operands, is short and elements are few: they are counted through all
+    modes.
 
     >>> tiling_of([Layout(5000), Layout(5000)])
     Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), transposed=None, crossing=())
@@ -225,6 +239,9 @@ def tiling_of(
         tile: tuple[int, ...] = (elements, *[1] * (len(extents) - 1))
     elif extents[0] >= WIDE // 2:
         tile = (WIDE, elements // WIDE, *[1] * (len(extents) - 2))
+    elif prod(extents) >= MANY_ELEMENTS and extents[1] >= elements // (2 * SHORT_SIDE):
+        side = SHORT_SIDE if extents[0] <= SHORT_SIDE else 2 * SHORT_SIDE
+        tile = (side, elements // side, *[1] * (len(extents) - 2))
     else:
         return None
     return Tiling(tile, distribute(elements, threads, width))

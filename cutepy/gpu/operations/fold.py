@@ -8,32 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from math import gcd, prod
 from typing import Any
 
 from ... import gpu
-from ...layout import (
-    ComposedLayout,
-    Layout,
-    ceil_div,
-    conflict_free,
-    from_modes,
-    joined,
-    leaves,
-    make_layout,
-    map_leaves,
-    size,
-)
+from ...layout import ComposedLayout, Layout, ceil_div, conflict_free, from_modes, joined, leaves, make_layout, size
 from ...layout import _ as ALL
 from ...tensor import (
+    DType,
     Tensor,
     fill,
     is_row_major,
+    least_strides,
     local_tile,
     make_counting_tensor,
     make_tensor,
     mode_layouts,
+    mode_sizes,
     reduce_tree,
     thread_value_partition,
     transform,
@@ -41,19 +33,17 @@ from ...tensor import (
     with_layout,
 )
 from .. import Expr, Fold
-from .domain import THREADS, power_of_two, zipped
+from .copies import copy
+from .domain import THREADS, coordinate_of, vector_width, zipped
 from .operand import ExecutionSite
 
-WIDE_THREADS = 1024
-"""Threads of a workgroup where rows lie side by side in memory and all of them need but few workgroups."""
 MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
 """Workgroups that fill a GPU several times over, so that its processors end at one time, and that just fill it."""
-MANY_ELEMENTS = 1 << 22
-"""Elements from which a thread takes 16 at a time; of fewer it takes 4."""
-NEIGHBOUR_ROWS, WIDE_ROWS = 128, 32
-"""Rows that a workgroup takes where these lie side by side in memory, and that one of `WIDE_THREADS` takes."""
-
-
+MANY_ELEMENTS, MANY_ROWS = 1 << 20, 8192
+"""Elements from which there are more plans, and rows side by side in memory from which a tile has many."""
+LONG = 2048
+"""Columns from which rows of many elements have a workgroup each, where states have one part."""
+Factor = tuple[int, int]
 State = tuple[Any, ...]
 """What a fold knows of some elements: a value for each of its parts."""
 Combine = Callable[[State, State], State]
@@ -62,22 +52,15 @@ Combine = Callable[[State, State], State]
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """How rows are shared out: workgroups take tiles of `tile` = (rows, columns), every `splits`-th of those in a row;
-    each of these splits of a row gives one state.
-
-    `owned` maps (thread, (value's row, value's column)) to the index in a tile; threads and values follow memory.
-    Where the layout has no such tiles (`tiled` is False), each thread takes its elements one by one.
-    """
+    """How rows are shared out: workgroups take tiles of `tile` = (rows, columns). `owned` maps (thread, (value's row,
+    value's column)) to the index in a tile; threads and values follow memory."""
 
     tile: tuple[int, int]
     owned: Layout
-    splits: int = 1
-    tiled: bool = True
 
     def __str__(self) -> str:
         rows, columns = self.tile
-        splits = f", rows in {self.splits} splits" if self.splits > 1 else ""
-        return f"tiles of ({rows},{columns}), (thread, value) {self.owned}{splits}"
+        return f"tiles of ({rows},{columns}), (thread, value) {self.owned}"
 
     @property
     def threads(self) -> int:
@@ -92,12 +75,16 @@ class FoldPlan:
     @property
     def scratch(self) -> Layout | ComposedLayout:
         """(row, lane) to a place in shared memory, without bank conflicts where each thread stores one of its rows."""
+        return self.memory()
+
+    def memory(self, *accesses: Layout) -> Layout | ComposedLayout:
+        """The same for further accesses of neighbouring threads: layouts to the index of (row, lane)."""
         rows, lanes = self.tile[0], self.lanes
         shape, along_rows, along_lanes = self._thread_strides
         # The stores as a layout from (thread, value's row) to the index of (row, lane).
         steps = [row + rows * lane for row, lane in zip(along_rows, along_lanes, strict=True)]
         stored = make_layout(from_modes(shape, steps), self.owned[1][0])
-        return conflict_free((rows, lanes), [stored]).layout
+        return conflict_free((rows, lanes), [stored, *accesses]).layout
 
     @property
     def registers(self) -> Layout:
@@ -128,82 +115,49 @@ class FoldPlan:
         return shape, along_rows, along_lanes
 
 
-def plan_for(
-    x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows: int = 8, most_threads: int = THREADS
-) -> FoldPlan:
-    """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU.
+def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
+    """A plan for `x` (rows, columns, batch), one of few for all sizes, and of three for few elements: tiles along
+    memory, of as many columns as rows have. The `others` are accessed like x; a state has so many `parts`, which fit
+    shared memory."""
+    rows, columns, every, many = size(x, 0), size(x, 1), size(x, 0) * size(x, 2), x.size >= MANY_ELEMENTS
+    if not is_row_major(x):
+        if many and columns <= 16:
+            near, far = (0, 512), (1, 8)
+        elif rows >= MANY_ROWS:
+            near, far = (0, 128), (1, 16)
+        else:
+            near, far = ((0, 32), (1, 64)) if many and columns <= 64 else ((0, 16), (1, 256))
+    elif many and columns <= 8:
+        near, far = (1, 4 if columns <= 4 else 8), (0, 256)
+    elif rows > 8 and columns <= (128 if many else 64):
+        near, far = (1, 32 if many and columns <= 32 else 64), (0, 32)
+    elif many and parts == 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS:
+        near, far = (1, 4096), (0, 1)
+    elif many and every >= 8 * ENOUGH_WORKGROUPS:
+        near, far = (1, 256), (0, 8)
+    else:
+        near, far = (1, 1024), (0, 1)
+    return plan_of_tile(near, far, vector_width([x, *others]), 4 if parts > 2 else 8)
 
-    A workgroup takes at most `run` rows that lie side by side in memory; None chooses. A thread has at most `most_rows`
-    rows, a power of two: more of 4 bytes would not fit shared memory. Where a workgroup may have `WIDE_THREADS`, and
-    enough of these take all rows that lie side by side, no second pass adds splits.
+
+@lru_cache(maxsize=256)
+def plan_of_tile(near: Factor, far: Factor, width: int, most_rows: int = 8) -> FoldPlan:
+    """The plan of a tile of these factors: (mode, extent), 0 along rows and 1 along columns, the nearest in memory
+    first, which is accessed `width` neighbours at once.
+
+    >>> print(plan_of_tile((1, 1024), (0, 1), 4))
+    tiles of (1,1024), (thread, value) (256,(1,4)):(4,(0,1))
     """
-    rows, columns = x.layout[0].size, x.layout[1].size
-    large, short = x.size >= MANY_ELEMENTS, x.size < 16 * MANY_ELEMENTS  # short: a second pass takes a good part of it
-    # How many threads, how many neighbouring rows they take, and how many workgroups fill the GPU.
-    threads, neighbours, enough = THREADS, NEIGHBOUR_ROWS, ENOUGH_WORKGROUPS if short else 2 * ENOUGH_WORKGROUPS
-    if short:
-        neighbours = max(16, min(NEIGHBOUR_ROWS, power_of_two(rows) // ENOUGH_WORKGROUPS))
-    whole = ENOUGH_WORKGROUPS // 2 <= -(-rows // WIDE_ROWS) <= ENOUGH_WORKGROUPS
-    if run is None and large and short and whole and not is_row_major(x) and most_threads >= WIDE_THREADS:
-        threads, neighbours, enough = WIDE_THREADS, WIDE_ROWS, ENOUGH_WORKGROUPS // 2
-    run, room = run or neighbours, threads * (16 if large else 4)
-    factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
-    tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
-    # Without tiles of the layout threads stand along what is near in memory, and take elements one by one.
-    if not tiled:
-        across = is_row_major(x)
-        lanes = min(THREADS if across else 4, power_of_two(columns))
-        height = min(THREADS // lanes, power_of_two(rows))
-        factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
-    tile, owned = _tile_of_factors(factors, _vector_width(x) if tiled else 1, threads, most_rows)
-    # Rows are split where their tiles are too few, into parts of at least 4 tiles.
-    tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
-    splits = min(MANY_WORKGROUPS // tiles, turns // 4) if tiles < enough else 1
-    return FoldPlan(tile, owned, max(1, splits), tiled)
+    return FoldPlan(*_tile_of_factors([near, far], width, THREADS, most_rows))
 
 
-def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
-    """A plan whose tiles have whole rows of `x`, at most `most` values a thread; None where there is none."""
-    # Of columns that lie side by side at least 8 rows, for whole sectors of memory; of large tensors more.
-    columns = power_of_two(size(x, 1))
-    least, most_rows = (1, 8) if is_row_major(x) else (8, 32)
-    room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= MANY_ELEMENTS else 0, least * columns)
-    factors = _factors(x, room, room // columns)
-    tile, owned = _tile_of_factors(factors, _vector_width(x), THREADS)
-    return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
-
-
-def _factors(x: Tensor, room: int, run: int) -> list[tuple[int, int]]:
-    """The mode of `x`, 0 or 1, and the extent of each factor of a tile of at most `room` elements, nearest first.
-
-    Extents are powers of two that divide what they are factors of, but for the last of a mode. Of rows that lie side by
-    side at most `run` are taken before any column. A swizzled tensor has no such tiles.
-    """
-    if not isinstance(x.layout, Layout):
-        return []
-    left = [[(n, abs(d)) for n, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if n > 1] for m in x.layout]
-    taken: list[tuple[int, int]] = []
-    while room > 1 and any(left):
-        # The nearest factor in memory that is left, cut to a power of two and to what the tile still takes.
-        mode = min((mode for mode in (0, 1) if left[mode]), key=lambda mode: left[mode][0][1])
-        extent = left[mode].pop(0)[0]
-        whole = power_of_two(extent) if not left[mode] else extent & -extent
-        most = min(room, run) if mode == 0 and not any(mode for mode, _ in taken) else room
-        taken.append((mode, min(whole, most)))
-        if taken[-1][1] < extent:  # a tile ends inside this factor: no further one of its mode
-            left[mode].clear()
-        room //= taken[-1][1]
-    return taken
-
-
-def _vector_width(x: Tensor) -> int:
-    """How many neighbours of `x`, 1, 2 or 4, are one aligned vector in each row and column; 1 where they lie apart."""
-    if not isinstance(x.layout, Layout):
-        return 1
-    pairs = zip(leaves(x.layout.shape), leaves(x.layout.stride), strict=True)
-    steps = [abs(step) for extent, step in pairs if extent > 1]
-    others = [step for step in steps if step != 1]
-    return gcd(4, x.offset, *others) if len(others) < len(steps) else 1
+def splits_of(x: Tensor, plan: FoldPlan) -> int:
+    """Into how many splits rows are cut, of at least 4 tiles each, where their tiles are too few to fill a GPU."""
+    short = x.size < 64 * MANY_ELEMENTS  # a second pass takes a good part of its time
+    enough = ENOUGH_WORKGROUPS if short else 2 * ENOUGH_WORKGROUPS
+    more = size(x, 3) if x.rank == 4 else 1
+    tiles, turns = ceil_div(size(x, 0), plan.tile[0]) * size(x, 2), ceil_div(size(x, 1), plan.tile[1]) * more
+    return max(1, min(MANY_WORKGROUPS // tiles, turns // 4)) if tiles < enough else 1
 
 
 def _tile_of_factors(
@@ -212,15 +166,15 @@ def _tile_of_factors(
     """The tile (rows, columns) of these factors, and its layout from (thread, (value's row, value's column)): each bit
     of the index in the order of memory belongs to the thread or to the value.
 
-    A vector of `width` neighbours is of one thread and 32 of these lie side by side; then come more values of a thread,
-    of the same row where there are, and more threads. A thread has at most `most_rows` rows.
+    A vector of `width` neighbours is of one thread and 32 of these lie side by side; more values of a thread, of the
+    same row where there are, lie as far apart as they can. A thread has at most `most_rows` rows.
     """
     # For each bit of the index its mode: 0 leads along the rows, 1 along the columns.
     bits = [mode for mode, extent in factors for _ in range(extent.bit_length() - 1)]
     first = (gcd(width, factors[0][1]) if factors else 1).bit_length() - 1
     while True:
-        # Bits `first` to `first + 4` are 32 threads. Of those above, bits of the columns become values first, in order.
-        others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], place if bits[place] else -place))
+        # Bits `first` to `first + 4` are 32 threads. Of those above, bits of the columns become values first.
+        others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], -place))
         values = [*range(first), *sorted(others[: max(0, len(bits) - first - threads.bit_length() + 1)])]
         if 1 << [bits[place] for place in values].count(0) <= most_rows:
             break
@@ -253,42 +207,77 @@ def put_state(parts: Sequence[Tensor], state: Sequence[Any], *place: Any) -> Non
 
 
 class Rows:
-    """A launch over the rows of a tensor by a plan: where the thread stands, and what it does with its elements.
+    """A launch over the rows of a tensor (rows, columns, batch) by a plan: where the thread stands, and what it does
+    with its elements. The tiles of each row are cut into `splits` runs. A fourth mode of the tensor has more columns.
 
-    `tile` is the number of the workgroup's tile of rows, `split` which splits of each row it takes; `row` is the first
-    row of the thread in the tile, `lane` its number among the threads that share its rows.
+    `tile` is the number of the workgroup's tile of rows, `batch` that of its matrix, `split` that of its run; `row` is
+    the first row of the thread in the tile, `lane` its number among the threads that share its rows.
     """
 
-    def __init__(self, x: Tensor, plan: FoldPlan) -> None:
-        self.plan, self.count, self.columns = plan, size(x, 0), size(x, 1)
-        gpu.launch(grid=ceil_div(self.count, plan.tile[0]) * plan.splits, threads=plan.threads)
-        self.tile, self.split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
-        self.row, self.lane = plan.place(gpu.thread)
-
-    def parts(self, x: Tensor) -> Callable[[object], Tensor]:
-        """What the thread has of tile t of its rows of `x`, (value's row, value's column), as a function of t."""
-        tile, owned = self.plan.tile, self.plan.owned
-        return lambda t: thread_value_partition(local_tile(x, tile, (self.tile, ALL))(ALL, ALL, t), owned)
-
-    def walk(
-        self, whole: Callable[[Expr], None], last: Callable[[int], None], one: Callable[[Expr, Expr], None]
-    ) -> None:
-        """Do `whole(t)` for each whole tile t of the split, and `last(t)` for a tile that ends beyond the rows; where
-        the layout has no tiles, `one(row, column)` for each element of the thread."""
-        plan, splits, columns = self.plan, self.plan.splits, self.columns
-        if plan.tiled:
-            tiles = columns // plan.tile[1]
-            for t in gpu.loop(tiles, start=self.split, step=splits):
-                whole(t)
-            # Only one split meets the last, partial tile: the loop above needs no guards.
-            if columns % plan.tile[1]:
-                with gpu.when(self.split == tiles % splits):
-                    last(tiles)
+    def __init__(self, x: Tensor, plan: FoldPlan, splits: Any) -> None:
+        self.plan, self.count, self.columns, self.splits = plan, size(x, 0), size(x, 1), splits
+        self.more = size(x, 3) if x.rank == 4 else 1
+        # What lies in between the rows comes first: it shares their sectors of memory.
+        extents = size(x, 2), ceil_div(self.count, plan.tile[0]), splits
+        if all(isinstance(n, int) for n in extents):  # a grid of one axis may be longer
+            gpu.launch(grid=prod(extents), threads=plan.threads)
+            self.batch, self.tile, self.split = coordinate_of(gpu.workgroup.x, extents)
         else:
-            mine = self.tile * plan.tile[0] + self.row
-            with gpu.when(mine < self.count):
-                for j in gpu.loop(columns, start=self.split * plan.lanes + self.lane, step=splits * plan.lanes):
-                    one(mine, j)
+            gpu.launch(grid=extents, threads=plan.threads)
+            self.batch, self.tile, self.split = gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
+        self.row, self.lane = plan.place(gpu.thread)
+        #: Whether all rows of the tile are there.
+        self.whole = self.tile < self.count // plan.tile[0]
+        #: The column of each value of the thread in a tile.
+        self.within = self._owned(make_counting_tensor(Layout(plan.tile, (0, 1)), dtype=u32))
+
+    def of(self, x: Tensor, *more: Any) -> Tensor:
+        """The matrix of the workgroup in a tensor (rows, columns, batch)."""
+        found: Tensor = x(ALL, ALL, self.batch, *more)
+        return found
+
+    def _owned(self, tile: Tensor) -> Tensor:
+        return thread_value_partition(tile, self.plan.owned)
+
+    def part(self, x: Tensor, at: Sequence[Any], *, whole: bool) -> Tensor:
+        """What the thread has of tile `at` of its rows of `x`, (value's row, value's column); with `whole`, of a tile
+        all elements of which are there."""
+        tile = local_tile(self.of(x, *at[1:]), self.plan.tile, (self.tile, at[0]))
+        return self._owned(Tensor(tile.engine, tile.layout, tile.offset) if whole else tile)
+
+    def exists(self, at: Sequence[Any]) -> Callable[[Expr], Expr]:
+        """Whether there is a column, counted in tile `at`."""
+        return lambda column: at[0] * self.plan.tile[1] + column < self.columns
+
+    def walk(self, meet: Callable[[Sequence[Any], bool], None]) -> None:
+        """Do `meet(at, True)` for each whole tile of the split, and `meet(at, False)` for one that ends beyond the rows
+        or the columns."""
+        wide = self.plan.tile[1]
+        tiles = ceil_div(self.columns, wide)
+        first, end = self.run(tiles * self.more)
+        for turn in gpu.loop(end, start=first):
+            at: tuple[Expr, ...] = (turn,)
+            if (
+                not isinstance(self.more, int) or self.more > 1
+            ):  # the minimum changes nothing, and is below for the proof
+                at = (turn % tiles, gpu.minimum(turn // tiles, self.more - 1))
+            self.one_way(at, meet)
+
+    def one_way(self, at: Sequence[Any], meet: Callable[[Sequence[Any], bool], None]) -> None:
+        """Do `meet(at, True)` where all elements of tile `at` are there, else `meet(at, False)`."""
+        whole = self.whole & (at[0] < self.columns // self.plan.tile[1])
+        with gpu.when(whole):
+            meet(at, True)
+        with gpu.when(~whole):
+            meet(at, False)
+
+    def run(self, tiles: Any) -> tuple[Any, Any]:
+        """The first of so many tiles of a row that the split takes, and the end of its run."""
+        if isinstance(self.splits, int) and self.splits == 1:
+            return 0, tiles
+        share = ceil_div(tiles, self.splits)
+        first = gpu.minimum(self.split * share, tiles)
+        return first, gpu.minimum(first + share, tiles)
 
     def over_lanes(self, shared: Sequence[Tensor], kept: Iterable[State], combine: Combine) -> None:
         """A tree over the lanes of each row: `kept` has a state for each row of the thread; those of all lanes are
@@ -296,15 +285,17 @@ class Rows:
         places = [self.row + height for height in self.plan.heights]
         for place, state in zip(places, kept, strict=True):
             put_state(shared, state, place, self.lane)
-        # Each step halves the lanes: lane l takes in what lane l + half has.
-        half = self.plan.lanes // 2
-        while half:
+        # Of so many lanes that are left each takes in what others have, a few at a time.
+        lanes, few = self.plan.lanes, 16 if len(places) == 1 else 4
+        while lanes > 1:
+            taken = min(few, lanes)
+            lanes //= taken
             gpu.barrier()
-            with gpu.when(self.lane < half):
+            with gpu.when(self.lane < lanes):
                 for place in places:
-                    both = [state_at(shared, place, lane) for lane in (self.lane, self.lane + half)]
-                    put_state(shared, combine(*both), place, self.lane)
-            half //= 2
+                    met: list[State] = [state_at(shared, place, self.lane + lanes * i) for i in range(taken)]
+                    folded: State = reduce(combine, met)
+                    put_state(shared, folded, place, self.lane)
 
     def finish(
         self,
@@ -337,96 +328,154 @@ class Rows:
             yield (self.lane == 0) & (mine < self.count), mine, self.row + height
 
 
-def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:
-    """A tensor as large as `x` (rows, columns) that holds the column of each element, or what `counted` makes of it;
-    nothing is stored."""
-    rows = x.layout[0].shape
-    repeated = Layout(rows, map_leaves(lambda leaf: 0, rows))
-    columns = Layout(x.layout[1].shape) if counted is None else counted
-    return make_counting_tensor(joined([repeated, columns]), dtype=u32)
+def matrices(*tensors: Tensor) -> list[Tensor] | None:
+    """Tensors (rows, columns) over the same factors as flat (rows, columns, batch), or (rows, columns, batch, columns):
+    of two factors of the rows one is the batch. None where there are more of either."""
+    if any(type(t.layout) is not Layout for t in tensors):
+        return None
+    modes = [
+        [
+            [(n, d) for n, d in zip(leaves(mode.shape), leaves(mode.stride), strict=True) if n > 1]
+            for mode in mode_layouts(t)
+        ]
+        for t in tensors
+    ]
+    rows, columns = modes[0]
+    alike = all(
+        [n for n, _ in own] == [n for n, _ in rows] and [n for n, _ in across] in ([n for n, _ in columns], [])
+        for own, across in modes
+    )
+    if max(len(rows), len(columns)) > 2 or not alike:
+        return None
+    # The nearest factor is the rows, unless it is short: a tile would reach far beyond it. So it is of the columns,
+    # but where these are neighbours.
+    far_rows = len(rows) == 2 and rows[0][0] < min(16, rows[1][0])
+    far_columns = len(columns) == 2 and columns[0][0] < columns[1][0] and abs(columns[0][1]) != 1
+    found = []
+    for t, (own, across) in zip(tensors, modes, strict=True):
+        row, batch = (own + [(1, 0)] * 2)[:2][:: -1 if far_rows else 1]
+        column, more = (across + [(1, 0)] * 2)[:2][:: -1 if far_columns else 1]
+        flat = [row, column, batch, *([more] if len(across) == 2 else [])]
+        found.append(with_layout(t, from_modes([n for n, _ in flat], [d for _, d in flat])))
+    return found
 
 
-def as_rows(x: Tensor, y: Tensor, axis: int, *, in_order: bool = False) -> tuple[tuple[Tensor, Tensor], bool]:
-    """Two tensors of one shape as (rows, columns), the columns those of an axis, in the order in which `x` lies in
-    memory, and whether they share their modes. With `in_order` the columns keep their own order."""
+def as_rows(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Two tensors of one shape, y a compact one, as (rows, columns, batch), the columns those of an axis; x is a copy
+    where its layout has no such factors."""
     modes = [mode_layouts(tensor) for tensor in (y, x)]
     rest, along = [[m[i] for i in range(len(m)) if i != axis] for m in modes], [m[axis] for m in modes]
-    rows, columns = zipped(rest), None if in_order else zipped([[mode] for mode in along])
-    of_y, of_x = zip(rows or map(joined, rest), columns or along, strict=True)
-    return (with_layout(x, of_x), with_layout(y, of_y)), rows is not None and columns is not None
+    rows = zipped(rest)
+    if rows is not None:
+        pair = [with_layout(t, [r, c]) for t, r, c in zip((x, y), rows[::-1], along[::-1], strict=True)]
+        if (found := matrices(*pair)) is not None and found[0].rank == 3:
+            return found[0], found[1]
+    # y has one stride for each axis, so the rest is one factor, and a copy in this order too.
+    order = [*(i for i in range(len(modes[0])) if i != axis), axis]
+    whole = [with_layout(t, [m[i] for i in order]) for t, m in zip((x, y), modes[::-1], strict=True)]
+    fresh = place.new(
+        mode_sizes(whole[0]), x.dtype, order=sorted(range(len(order)), key=lambda i: least_strides(whole[1])[i])
+    )
+    copy(whole[0], fresh, engine=place.engine)
+    of_y, of_x = (mode_layouts(t) for t in (whole[1], fresh))
+    joined_rows = zipped([of_y[:-1], of_x[:-1]])
+    assert joined_rows is not None, "both are compact"
+    found = matrices(with_layout(fresh, [joined_rows[1], of_x[-1]]), with_layout(y, [joined_rows[0], of_y[-1]]))
+    assert found is not None, "compact axes are two factors"
+    return found[0], found[1]
 
 
-@gpu.kernel
-def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
-    """out[i, s] = the fold of what split s takes of row i of x."""
-    _fold((x,), out, fold, plan, lambda value, so_far: fold.combine(so_far, fold.taken(value)))
+@gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
+def fold_kernel(x: Tensor, out: Tensor, count: float, *, fold: Fold, plan: FoldPlan) -> None:
+    """out[i, s, b] = the fold of what split s takes of row i of x; a mean is that over `count`, 0 where more is to be
+    folded."""
+    _fold((x,), out, count, fold, plan, lambda value, so_far: fold.combine(so_far, fold.taken(value)))
 
 
-@gpu.kernel
-def dot_kernel(x: Tensor, y: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
-    """out[i, s] = the sum of x[i, j] * y[i, j] over what split s takes of row i."""
+@gpu.kernel(sizes={"x": "(...)", "y": "(...)", "out": "(?...)"})
+def dot_kernel(
+    x: Tensor,
+    y: Tensor,
+    out: Tensor,
+    count: float,
+    *,
+    fold: Fold,
+    plan: FoldPlan,
+) -> None:
+    """out[i, s, b] = the sum of x[i, j, b] * y[i, j, b] over what split s takes of row i."""
 
     def add(one: Expr, other: Expr, so_far: Expr) -> Expr:
         factors = fold.taken(one), fold.taken(other)
         return gpu.fma(*factors, so_far) if fold.dtype.kind == "f" else so_far + factors[0] * factors[1]
 
-    _fold((x, y), out, fold, plan, add)
+    _fold((x, y), out, count, fold, plan, add)
 
 
-def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]) -> None:
+def _fold(
+    sources: tuple[Tensor, ...], out: Tensor, count: Any, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]
+) -> None:
     """The body of both kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
-    rows = Rows(sources[0], plan)
+    rows = Rows(sources[0], plan, size(out, 1))
     acc = make_tensor(fold.dtype, plan.registers)  # the text has it under this name
     fill(acc, fold.identity)
-    *parts, places = (rows.parts(t) for t in (*sources, columns_like(sources[0])))
+    target = rows.of(out)
 
-    def add_inside(column: Expr, *values: Expr) -> Expr:
-        found: Expr = gpu.select(column < rows.columns, add(*values), values[-1])
-        return found
+    def meet(at: Sequence[Any], whole: bool) -> None:
+        met = [rows.part(x, at, whole=whole) for x in sources]
+        if whole:
+            transform(*met, acc, acc, op=add)
+            return
+        exists = rows.exists(at)
 
-    def add_one(mine: Expr, column: Expr) -> None:
-        acc[0] = add(*(t[mine, column] for t in sources), acc[0])
+        def add_inside(column: Expr, *values: Expr) -> Expr:
+            found: Expr = gpu.select(exists(column), add(*values), values[-1])
+            return found
 
-    rows.walk(
-        lambda t: transform(*(part(t) for part in parts), acc, acc, op=add),
-        lambda last: transform(places(last), *(part(last) for part in parts), acc, acc, op=add_inside),
-        add_one,
-    )
+        transform(rows.within, *met, acc, acc, op=add_inside)
+
+    rows.walk(meet)
 
     def store(mine: Expr, state: Iterator[Expr]) -> None:
         (value,) = state
         # What another pass folds again is not finished: it is in the type of the fold.
-        out[mine, rows.split] = value if plan.splits > 1 else fold.finish(value, out.dtype)
+        target[mine, rows.split] = fold.finish(value, out.dtype, count) if fold.last else value
 
     kept = ((reduce_tree(acc(i, ALL), fold.identity, fold.combine),) for i in range(len(plan.heights)))
     rows.finish((acc,), kept, lambda one, other: (fold.combine(one[0], other[0]),), store, name="partial")
 
 
-Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
-"""One launch of `fold_kernel`: its tensors and its static arguments."""
+Pass = tuple[tuple[Tensor | float, ...], dict[str, object]]
+"""One launch of `fold_kernel`: its operands and its static arguments."""
 
 
-def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
-    """The launches after which out[i, 0] is the fold of row i of x: one, and more where rows are cut into splits."""
+def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, count: float = 1.0) -> Iterator[Pass]:
+    """The launches after which out[i, 0, b] is the fold of row i of x: one, and more where rows are cut into splits."""
     while True:
-        plan = plan_for(x, most_threads=place.most_threads)
-        target = _target(place, x, out, fold, plan)
-        yield (x, target), {"fold": fold, "plan": plan}
-        if target is out:
+        plan = plan_for(x)
+        target, last = _target(place, x, out, fold, plan)
+        yield (x, target, float(count)), {"fold": replace(fold, last=last), "plan": plan}
+        if last:
             return
         x, fold = target, replace(fold, again=True)
 
 
-def _target(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
-    """Where a launch writes: `out`, or a new tensor (rows, splits)."""
-    return out if plan.splits == 1 else place.new((size(x, 0), plan.splits), fold.dtype)
+def _target(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> tuple[Tensor, bool]:
+    """Where a launch writes, and whether it is the last: `out`, or a new tensor (rows, splits, batch)."""
+    splits = splits_of(x, plan)
+    return (out, True) if splits == 1 else (partial(place, x, splits, fold.dtype), False)
+
+
+def partial(place: ExecutionSite, x: Tensor, splits: int, dtype: DType) -> Tensor:
+    """A new tensor (rows, splits, batch) for the splits of the rows of x."""
+    return place.new((size(x, 0), splits, size(x, 2)), dtype, order=(1, 0, 2))
 
 
 def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> None:
-    """out[i, 0] = the sum of x[i, j] * y[i, j] over row i."""
-    fold, plan = Fold("sum", out.dtype.accumulator), plan_for(x, most_threads=place.most_threads)
-    target = _target(place, x, out, fold, plan)
-    place.run(dot_kernel, x, y, target, fold=fold, plan=plan)
-    if target is not out:
+    """out[i, 0, b] = the sum of x[i, j, b] * y[i, j, b] over row i."""
+    fold = Fold("sum", out.dtype.accumulator)
+    plan = plan_for(x, y)
+    target, last = _target(place, x, out, fold, plan)
+    place.run(dot_kernel, x, y, target, 1.0, fold=replace(fold, last=last), plan=plan)
+    if not last:
         for operands, static in passes(place, target, out, fold):
             place.run(fold_kernel, *operands, **static)

@@ -7,27 +7,29 @@ read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ... import gpu
-from ...layout import Layout, LayoutRight, joined, size
+from ...layout import Layout, ceil_div, joined, size
 from ...tensor import Tensor, f32, fill, make_tensor, mode_layouts, mode_sizes, rules, transform, u32, with_layout
 from .. import ArgFold, Expr, Fold, cached_launches
-from .copies import filled
+from .copies import copy, filled
 from .domain import zipped
 from .fold import (
-    NEIGHBOUR_ROWS,
     FoldPlan,
     Pass,
     Rows,
-    columns_like,
     fold_kernel,
+    matrices,
+    partial,
     passes,
     plan_for,
     put_state,
+    splits_of,
 )
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
@@ -42,6 +44,8 @@ class Reduction:
     tensor: Tensor
     reduced: tuple[int, ...]
     keepdims: bool
+    merged: bool = True
+    """Whether several axes may be folded in the order of memory."""
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -58,35 +62,36 @@ class Reduction:
         """The shape of the result."""
         return rules.folded_shape(mode_sizes(self.tensor), self.reduced, self.keepdims)
 
-    def rows(self, out: Tensor) -> tuple[Tensor, Tensor]:
-        """The operand as (kept, reduced) and the result as (kept, 1), each in the order of the operand's memory, in as
-        few factors as it can have."""
-        # The rows: the axes that are kept, which both have; the last one fastest where their factors do not meet.
-        modes = mode_layouts(self.tensor)
-        targets = mode_layouts(out)
+    def matrices(self, place: ExecutionSite, out: Tensor) -> tuple[Tensor, Tensor]:
+        """The operand as (kept, reduced, batch) and the result, which is compact, as (kept, 1, batch), in the order of
+        the operand's memory, or as (kept, reduced, batch, reduced). Axes of more factors are folded in a copy, in which
+        they count as in NumPy.
+        """
+        modes, targets = mode_layouts(self.tensor), mode_layouts(out)
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
-        sources = [modes[axis] for axis in self.kept]
-        pair = zipped([targets, sources]) or [joined(targets[::-1]), joined(sources[::-1])]
-        # The columns: the axes that are folded, which the result has not.
-        rest = [modes[axis] for axis in self.reduced]
-        columns = (zipped([rest]) or [joined(rest[::-1])])[0]
-        return with_layout(self.tensor, [pair[1], columns]), with_layout(out, [pair[0], Layout(1, 0)])
-
-    def counted(self, out: Tensor) -> tuple[Tensor, Tensor, Layout]:
-        """The same, and a layout from the columns to the index of each element, which counts the last axis fastest."""
-        source, target = self.rows(out)
-        rest = [mode_layouts(self.tensor)[axis] for axis in self.reduced]
-        order = list(Layout(tuple(mode.size for mode in rest), LayoutRight)) if rest else []
-        found = zipped([order, rest])
-        assert found is not None, "one mode for each axis divides any"
-        indices, columns = found
-        return with_layout(source, [mode_layouts(source)[0], columns]), target, indices
+        sources, rest = [modes[axis] for axis in self.kept], [modes[axis] for axis in self.reduced]
+        pair, columns = zipped([targets, sources]), zipped([rest]) if self.merged else [joined(rest)]
+        if pair is not None and columns is not None:
+            views = with_layout(self.tensor, [pair[1], columns[0]]), with_layout(out, [pair[0], Layout(1, 0)])
+            found = matrices(*views)
+            if found is not None and (self.merged or found[0].rank == 3):
+                return found[0], found[1]
+        shape = tuple([mode.size for mode in (*sources, *rest)])
+        fresh = place.new(shape, self.tensor.dtype)
+        copy(with_layout(self.tensor, [*sources, *rest]), fresh, engine=place.engine)
+        copied = mode_layouts(fresh)
+        flat = zipped([targets, copied[: len(sources)]])
+        assert flat is not None, "both are compact"
+        axis = Layout(self.count, 1)
+        found = matrices(with_layout(fresh, [flat[1], axis]), with_layout(out, [flat[0], Layout(1, 0)]))
+        assert found is not None, "compact axes are one factor"
+        return found[0], found[1]
 
 
 def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> Iterator[Pass]:
     """The launches of `fold_kernel` that give this reduction, which is no argmax or argmin."""
-    return passes(place, *call.rows(out), Fold.over(name, call.tensor.dtype, call.count))
+    return passes(place, *call.matrices(place, out), Fold.over(name, call.tensor.dtype), call.count)
 
 
 @cached_launches
@@ -108,14 +113,14 @@ def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, 
     # Each family has its kernel: searches, log of sums, variances, folds.
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
-        search_rows(place, *here.counted(out), greatest=name == "argmax")
+        search_rows(place, *replace(here, merged=False).matrices(place, out), greatest=name == "argmax")
     elif name == "logsumexp":
-        _log_of_sums(place, *here.rows(out))
+        _log_of_sums(place, *here.matrices(place, out))
     elif name in ("var", "std"):
-        variance_of_rows(place, *here.rows(out), correction=float(option), root=name == "std")
+        variance_of_rows(place, *here.matrices(place, out), correction=float(option), root=name == "std")
     else:
         norm = "norm1" if option == 1 else "norm2" if option == 2 else "norminf"
-        of_norm = passes(place, *here.rows(out), Fold(norm, wanted.accumulator))
+        of_norm = passes(place, *here.matrices(place, out), Fold(norm, wanted.accumulator))
         for operands, static in of_norm if name == "norm" else launches(name, here, place, out):
             place.run(fold_kernel, *operands, **static)
     return out
@@ -125,18 +130,19 @@ def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
     """out[i, 0] = log(sum(exp(x[i, :]))), from the greatest and the sum below it of each split."""
     at = place.engine
     x = x if x.dtype.kind == "f" else converted(x, f32, engine=at)
-    plan = plan_for(x, run=NEIGHBOUR_ROWS // 4)
-    tops, totals = (place.new((size(x, 0), plan.splits), f32) for _ in range(2))
+    plan = plan_for(x, parts=2)
+    splits = splits_of(x, plan)
+    tops, totals = (partial(place, x, splits, f32) for _ in range(2))
     place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
     # The sums of the splits, each scaled to the greatest of them all.
-    if plan.splits > 1:
+    if splits > 1:
         top = folded("max", tops, 1, True, at)
         totals = folded("sum", pointwise("t * exp(a - b)")(totals, tops, top, engine=at), 1, True, at)
         tops = top
     pointwise("where(isinf(top) and top > 0, top, top + log(total))")(tops, totals, out=out, engine=at)
 
 
-@gpu.kernel
+@gpu.kernel(sizes={"x": "(...)", "indices": "(...)", "best": "(?...)", "places": "(?...)"})
 def search_kernel(
     x: Tensor,
     indices: tuple[Tensor, ...],
@@ -145,64 +151,60 @@ def search_kernel(
     *,
     plan: FoldPlan,
     greatest: bool,
-    counted: Layout,
 ) -> None:
-    """best[i, s], places[i, s] = the greatest (or least) element that split s meets in row i of x, and its index.
+    """best[i, s, b], places[i, s, b] = the greatest (or least) element that split s meets in row i of x, and its index.
 
-    Of a float `best` has the key of `ArgFold`, its place in the order of floats. The index of x[i, j] is
-    indices[0][i, j], or without it what `counted` makes of j. Where each thread meets indices in rising order, only
-    what is greater (or less) wins.
+    Of a float `best` has the key of `ArgFold`, its place in the order of floats. The index of x[i, j, b] is
+    indices[0][i, j, b], or without it j: then each thread meets indices in rising order, and only what is greater (or
+    less) wins.
     """
-    in_order = not indices and counted == Layout(counted.size)
-    elements = x, indices[0] if indices else columns_like(x, counted)
     search = ArgFold(greatest, x.dtype)
-    rows, (beaten, nowhere) = Rows(x, plan), search.identity
+    rows, (beaten, nowhere) = Rows(x, plan, size(best, 1)), search.identity
     value, at = make_tensor(search.key, plan.registers), make_tensor(u32, plan.registers)
     fill(value, beaten)
     fill(at, nowhere)
-    values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(x)))
+    targets = [rows.of(best), rows.of(places)]
 
-    def meet(register: int, met: tuple[Expr, Expr]) -> None:
-        kept = value[register], at[register]
-        # In rising order an equal element comes later, and loses: one comparison tells.
-        won = search.beats(met[0], kept[0]) if plan.tiled and in_order else search.wins(met, kept)
-        put_state((value, at), tuple(gpu.select(won, m, k) for m, k in zip(met, kept, strict=True)), register)
-
-    def meet_tile(t: Expr | int) -> None:
+    def meet(place: Sequence[Any], whole: bool) -> None:
         met, index = make_tensor(search.key, plan.registers), make_tensor(u32, plan.registers)
-        transform(values_of(t), met, op=search.lift)
-        transform(indices_of(t), index, op=lambda j: gpu.cast(j, u32))
-        if not isinstance(t, Expr):  # the tile that ends beyond the row: what is not there loses against all
-            transform(columns_of(t), met, met, op=lambda j, v: gpu.select(j < rows.columns, v, beaten))
-            transform(columns_of(t), index, index, op=lambda j, i: gpu.select(j < rows.columns, i, nowhere))
+        transform(rows.part(x, place, whole=whole), met, op=search.lift)
+        if indices:
+            transform(rows.part(indices[0], place, whole=whole), index, op=lambda j: gpu.cast(j, u32))
+        else:
+            transform(rows.within, index, op=lambda j: place[0] * plan.tile[1] + j)
+        if not whole:  # what is not there loses against all
+            exists = rows.exists(place)
+            transform(rows.within, met, met, op=lambda j, v: gpu.select(exists(j), v, beaten))
+            transform(rows.within, index, index, op=lambda j, i: gpu.select(exists(j), i, nowhere))
         for register in range(size(met)):
-            meet(register, (met[register], index[register]))
-
-    def meet_one(mine: Expr, column: Expr) -> None:
-        found, index = (t[mine, column] for t in elements)
-        meet(0, (search.lift(found), gpu.cast(index, u32)))
+            found, kept = (met[register], index[register]), (value[register], at[register])
+            # In rising order an equal element comes later, and loses: one comparison tells.
+            won = search.wins(found, kept) if indices else search.beats(found[0], kept[0])
+            put_state((value, at), tuple(gpu.select(won, m, k) for m, k in zip(found, kept, strict=True)), register)
 
     def store(mine: Expr, state: Iterator[Expr]) -> None:
-        for target, part in zip((best, places), state, strict=True):
+        for target, part in zip(targets, state, strict=True):
             target[mine, rows.split] = gpu.cast(part, target.dtype)
 
     # Where no element beats the identity (all are the least number, say), the first index is the answer.
-    if plan.tiled and in_order:
-        transform(indices_of(rows.split), at, op=lambda j: gpu.cast(j, u32))
-    rows.walk(meet_tile, meet_tile, meet_one)
+    if not indices:
+        first, _ = rows.run(ceil_div(rows.columns, plan.tile[1]))
+        transform(rows.within, at, op=lambda j: first * plan.tile[1] + j)
+    rows.walk(meet)
     rows.finish((value, at), rows.of_rows((value, at), search.combine), search.combine, store)
 
 
-def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
-    """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
-    rows, dtype = size(x, 0), ArgFold(greatest, x.dtype).key
+def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, greatest: bool) -> None:
+    """out[i, 0, b] = the column of the greatest or the least element of row i of x."""
+    dtype = ArgFold(greatest, x.dtype).key
     indices: tuple[Tensor, ...] = ()
     # Each pass leaves fewer candidates a row: their keys and their indices are searched by the next one.
     while True:
-        plan = plan_for(x)
-        best = place.new((rows, plan.splits), dtype)
-        places = out if plan.splits == 1 else place.new((rows, plan.splits), u32)
-        place.run(search_kernel, x, indices, best, places, plan=plan, greatest=greatest, counted=counted)
-        if plan.splits == 1:
+        plan = plan_for(x, *indices, parts=2)
+        splits = splits_of(x, plan)
+        best = partial(place, x, splits, dtype)
+        places = out if splits == 1 else partial(place, x, splits, u32)
+        place.run(search_kernel, x, indices, best, places, plan=plan, greatest=greatest)
+        if splits == 1:
             return
         x, indices = best, (places,)

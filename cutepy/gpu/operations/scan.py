@@ -6,111 +6,122 @@ rows are few, each part of a row is folded first, the folds of the parts are sca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import SupportsIndex
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, SupportsIndex
 
 from ... import gpu
 from ...layout import Layout, ceil_div, size
-from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules
+from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules, transform
 from .. import Expr, Fold, cached_launches
-from .domain import THREADS, power_of_two
-from .fold import as_rows
+from .fold import FoldPlan, Rows, as_rows, partial
 from .operand import ExecutionSite, place_of, tensor_of
 
 VALUES = 4
 """Neighbouring elements of a row that a thread scans at a time."""
+RUN = 16
+"""Lanes of a row whose sums a thread scans."""
 PARTS = 256
 """Workgroups that a scan is cut into where its rows are fewer."""
 NAMES = {"cumsum": "sum", "cumprod": "prod"}
 """The fold of each scan."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScanPlan:
-    """`rows` rows of a workgroup by `lanes` threads each, of which each has 4 neighbours of a tile.
-
-    Neighbouring threads stand side by side in a row with `along`, else in a column; a part of a row has `tiles` tiles.
-    """
-
-    rows: int
-    lanes: int
-    along: bool
-    tiles: int
-
-    @property
-    def part(self) -> int:
-        """Elements of a part."""
-        return self.tiles * self.lanes * VALUES
-
-
-@gpu.kernel
+@gpu.kernel(sizes={"x": "(...)", "out": "(...)", "totals": "(?...)", "before": "(?...)"})
 def scan_kernel(
-    x: Tensor, out: Tensor, before: tuple[Tensor, ...], *, fold: Fold, plan: ScanPlan, totals: bool
+    x: Tensor,
+    out: tuple[Tensor, ...],
+    totals: tuple[Tensor, ...],
+    before: tuple[Tensor, ...],
+    *,
+    fold: Fold,
+    plan: FoldPlan,
 ) -> None:
-    """out[i, j] = the fold of row i up to column j, from before[0][i, part - 1] on, where there is any; with `totals`
-    out[i, part] = the fold of each part of row i."""
-    # Where the thread stands: its part of the rows, its row and its lane among the threads of that row.
-    rows, columns = size(x, 0), size(x, 1)
-    parts = ceil_div(columns, plan.part)
-    gpu.launch(grid=ceil_div(rows, plan.rows) * parts, threads=plan.rows * plan.lanes)
-    group, part, tid = gpu.workgroup.x // parts, gpu.workgroup.x % parts, gpu.thread
-    row, lane = (tid // plan.lanes, tid % plan.lanes) if plan.along else (tid % plan.rows, tid // plan.rows)
-    mine, identity = group * plan.rows + row, gpu.constant(fold.identity, fold.dtype)
-    inside = gpu.minimum(mine, rows - 1)
-    shared = gpu.shared(fold.dtype, Layout((plan.rows, plan.lanes), (plan.lanes, 1) if plan.along else (1, plan.rows)))
-    values, carry = make_tensor(fold.dtype, VALUES), make_tensor(fold.dtype, 1)
+    """out[0][i, j, b] = the fold of row i up to column j, from before[0][i, part - 1, b] on, where there is any;
+    totals[0][i, part, b] = the fold of each part of row i."""
+    parts = (*totals, *before)
+    rows = Rows(x, plan, size(parts[0], 1) if parts else 1)
+    (high, wide), row, lane = plan.tile, rows.row, rows.lane
+    mine, identity = rows.tile * high + row, gpu.constant(fold.identity, fold.dtype)
+    values, (carry, start) = make_tensor(fold.dtype, plan.registers), (make_tensor(fold.dtype, 1) for _ in range(2))
+    runs = [Layout((plan.lanes // RUN, RUN), (high * RUN, high))] if plan.lanes > RUN else []
+    shared = gpu.shared(fold.dtype, plan.memory(*runs))
     carry[0] = identity
     # What comes before this part of the row.
     if before:
-        earlier = before[0][inside, gpu.maximum(part, 1) - 1]
-        carry[0] = gpu.select(part > 0, earlier, identity)
-    for t in gpu.loop(plan.tiles):
+        with gpu.when(rows.split > 0):
+            carry[0] = rows.of(before[0])[gpu.minimum(mine, rows.count - 1), rows.split - 1]
+
+    def bring(at: Sequence[Any], whole: bool) -> None:
+        met = rows.part(x, at, whole=whole)
+        if whole:
+            transform(met, values, op=fold.taken)
+        else:
+            exists = rows.exists(at)
+            transform(rows.within, met, values, op=lambda j, v: gpu.select(exists(j), fold.taken(v), identity))
+
+    def put(at: Sequence[Any], whole: bool) -> None:
+        for target in out:
+            mine = rows.part(target, at, whole=whole)
+            transform(values, mine, op=lambda v: gpu.cast(fold.combine(start[0], v), out[0].dtype))
+
+    first, end = rows.run(ceil_div(rows.columns, wide))
+    for t in gpu.loop(end, start=first):
+        rows.one_way((t,), bring)
         # The scan of the thread's neighbours, then of the lanes' sums; `start` is what comes before the thread.
-        first = part * plan.part + (t * plan.lanes + lane) * VALUES
-        for v in range(VALUES):
-            met = fold.taken(x[inside, gpu.minimum(first + v, columns - 1)])
-            met = gpu.select(first + v < columns, met, identity)
-            values[v] = fold.combine(values[v - 1], met) if v else met
+        for v in range(1, VALUES):
+            values[v] = fold.combine(values[v - 1], values[v])
         shared[row, lane] = values[VALUES - 1]
-        _scan_lanes(shared, plan, row, lane, fold.combine)
-        left = gpu.select(lane > 0, shared[row, gpu.maximum(lane, 1) - 1], identity)
-        start = fold.combine(carry[0], left)
-        if not totals:
-            for v in range(VALUES):
-                with gpu.when((mine < rows) & (first + v < columns)):
-                    out[mine, first + v] = gpu.cast(fold.combine(start, values[v]), out.dtype)
-        carry[0] = fold.combine(carry[0], shared[row, plan.lanes - 1])
+        earlier, added = _scan_lanes(shared, plan, row, lane, fold)
+        start[0] = fold.combine(carry[0], earlier)
+        rows.one_way((t,), put)
+        carry[0] = fold.combine(carry[0], added)
         gpu.barrier()
-    if totals:
-        with gpu.when((lane == 0) & (mine < rows)):
-            out[mine, part] = carry[0]
+    for target in totals:
+        with gpu.when((lane == 0) & (mine < rows.count)):
+            rows.of(target)[mine, rows.split] = carry[0]
 
 
-def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Callable[[Expr, Expr], Expr]) -> None:
-    """shared[row, lane] = the fold of all lanes up to this one. Source: Hillis and Steele (1986)."""
-    # After the step of 2**n each lane has the fold of 2**(n+1) lanes up to it.
-    step = 1
+def _scan_lanes(shared: Tensor, plan: FoldPlan, row: Expr, lane: Expr, fold: Fold) -> tuple[Expr, Expr]:
+    """The fold of what the lanes before this one have in `shared`, (row, lane), and that of all lanes.
+
+    Runs of lanes are scanned by a thread each; then every thread folds the runs before its own.
+    """
+    run = RUN if plan.lanes > RUN else 1
+    runs, identity = plan.lanes // run, gpu.constant(fold.identity, fold.dtype)
     gpu.barrier()
-    while step < plan.lanes:
-        near = shared[row, gpu.maximum(lane, step) - step]
-        found = gpu.select(lane >= step, op(near, shared[row, lane]), shared[row, lane])
-        held = make_tensor(found.dtype, 1)
-        held[0] = found
+    if run > 1:
+        with gpu.when(lane < runs):
+            held = [shared[row, lane * run + i] for i in range(run)]
+            for i in range(1, run):
+                held[i] = fold.combine(held[i - 1], held[i])
+                shared[row, lane * run + i] = held[i]
         gpu.barrier()
-        shared[row, lane] = held[0]
-        gpu.barrier()
-        step *= 2
+    ends = [shared[row, i * run + run - 1] for i in range(runs)]
+    mine = lane // run
+    earlier = reduce(fold.combine, [gpu.select(mine > i, ends[i], identity) for i in range(runs - 1)], identity)
+    if run > 1:
+        near = shared[row, gpu.maximum(lane, 1) - 1]
+        earlier = fold.combine(earlier, gpu.select(lane % run > 0, near, identity))
+    return earlier, reduce(fold.combine, ends)
 
 
-def plan_of(x: Tensor) -> ScanPlan:
-    """A plan for `x` (rows, columns): threads along what is near in memory, parts where rows are few."""
-    (rows, columns), along = (size(x, mode) for mode in (0, 1)), is_row_major(x)
-    lanes = min(THREADS if along else 8, power_of_two(ceil_div(columns, VALUES)))
-    height = min(THREADS // lanes, power_of_two(rows))
-    tiles = ceil_div(columns, lanes * VALUES)
-    parts = max(1, min(PARTS // ceil_div(rows, height), tiles // 4))
-    return ScanPlan(height, lanes, along, ceil_div(tiles, parts))
+def plan_of(x: Tensor) -> FoldPlan:
+    """A plan for `x` (rows, columns, batch), one of three: threads along what is near in memory, each with `VALUES`
+    neighbours of a row."""
+    rows, lanes, along = (
+        (32, 8, False) if not is_row_major(x) else (1, 256, True) if size(x, 1) > 128 else (8, 32, True)
+    )
+    lane, row = (lanes, VALUES * rows), (rows, 1)
+    (inner, step), (outer, far) = (lane, row) if along else (row, lane)
+    threads = Layout(inner, step) if outer == 1 else Layout((inner, outer), (step, far))
+    return FoldPlan((rows, lanes * VALUES), Layout((threads.shape, (1, VALUES)), (threads.stride, (0, rows))))
+
+
+def parts_of(x: Tensor, plan: FoldPlan) -> int:
+    """Into how many parts each row is cut, of at least 4 tiles, where rows are few."""
+    tiles, groups = ceil_div(size(x, 1), plan.tile[1]), ceil_div(size(x, 0), plan.tile[0]) * size(x, 2)
+    return max(1, min(PARTS // groups, tiles // 4))
 
 
 @cached_launches
@@ -122,19 +133,19 @@ def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
     place = place_of(call, engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
-        (source, target), _ = as_rows(place.bring(tensor), result, along, in_order=True)
+        source, target = as_rows(place, place.bring(tensor), result, along)
         scan_rows(place, source, target, Fold(NAMES[call], dtype.accumulator))
     return result
 
 
 def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:
-    """out[i, j] = the fold of row i of x up to column j."""
+    """out[i, j, b] = the fold of row i of x up to column j."""
     plan = plan_of(x)
-    parts = ceil_div(size(x, 1), plan.part)
+    parts = parts_of(x, plan)
     before: tuple[Tensor, ...] = ()
     # Few rows: the folds of the parts, scanned in turn, are what each part goes on from.
     if parts > 1:
-        each, before = place.new((size(x, 0), parts), fold.dtype), (place.new((size(x, 0), parts), fold.dtype),)
-        place.run(scan_kernel, x, each, (), fold=fold, plan=plan, totals=True)
+        each, before = partial(place, x, parts, fold.dtype), (partial(place, x, parts, fold.dtype),)
+        place.run(scan_kernel, x, (), (each,), (), fold=fold, plan=plan)
         scan_rows(place, each, before[0], fold)
-    place.run(scan_kernel, x, out, before, fold=fold, plan=plan, totals=False)
+    place.run(scan_kernel, x, (out,), (), before, fold=fold, plan=plan)

@@ -7,8 +7,8 @@ Gimelshein, arXiv 1805.02867.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import SupportsIndex
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 from ... import gpu
 from ...layout import _ as ALL
@@ -18,6 +18,7 @@ from ...tensor import (
     copy,
     f32,
     fill,
+    is_row_major,
     make_tensor,
     mode_sizes,
     reduce_tree,
@@ -25,37 +26,66 @@ from ...tensor import (
     transform,
 )
 from .. import Expr, cached_launches
-from .fold import NEIGHBOUR_ROWS, FoldPlan, Rows, as_rows, columns_like, plan_for, plan_of_whole_rows
+from .domain import vector_width
+from .fold import MANY_ELEMENTS, Factor, FoldPlan, Rows, as_rows, partial, plan_for, plan_of_tile, put_state, splits_of
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
-MOST_VALUES = 64
-"""Elements of its rows that one thread keeps in registers at most."""
+WHOLE_ROWS = 16384
+"""Elements of a row that are kept in registers, at most."""
+TILES_AT_ONCE = 4
+"""Tiles of a row whose quotients one workgroup stores."""
 LOWEST = -3.4028234663852886e38
 """Less than or equal to every finite f32, so that `-inf - LOWEST` is no NaN."""
 
 
-@gpu.kernel
-def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
-    """y[i, :] = softmax of x[i, :], each thread with its part of its rows in registers."""
-    # The thread's part of its rows; beyond the row there is nothing, of which exp gives 0.
-    rows, columns = Rows(x, plan), size(x, 1)
-    source, target, column = (rows.parts(t)(0) for t in (x, y, columns_like(x)))
-    mine = make_tensor("f32", plan.registers)
-    copy(source, mine)
-    if columns % plan.tile[1]:
-        transform(mine, column, mine, op=lambda v, j: gpu.select(j < columns, v, float("-inf")))
+@gpu.kernel(sizes={"x": "(...)", "y": "(...)"})
+def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
+    """y[i, :, b] = softmax of x[i, :, b], whose rows have at most so many `tiles`, each thread with its part of them in
+    registers."""
+    rows, wide = Rows(x, plan, 1), plan.tile[1]
+    held, places = [make_tensor("f32", plan.registers) for _ in range(tiles)], range(len(plan.heights))
+
+    def each(step: Callable[[int, Tensor], None]) -> None:
+        """Do `step` with each tile that there is and its values."""
+        step(0, held[0])
+        for t, mine in list(enumerate(held))[1:]:
+            with gpu.when(t * wide < rows.columns):
+                step(t, mine)
+
+    def bring(t: int, mine: Tensor) -> None:
+        copy(rows.part(x, (t,), whole=False), mine)
+        # Beyond the row there is nothing, of which exp gives 0.
+        exists = rows.exists((t,))
+        transform(mine, rows.within, mine, op=lambda v, j: gpu.select(exists(j), v, float("-inf")))
+
+    each(bring)
     # The greatest element, then the sum below it, each over the registers and then over the lanes of a row.
-    held = [mine(i, ALL) for i in range(len(plan.heights))]
-    scratch = gpu.shared("f32", plan.scratch)
-    tops = (reduce_tree(row, LOWEST, gpu.nan_maximum) for row in held)
-    largest = _over_lanes(scratch, rows, [*tops], gpu.nan_maximum)
-    for row, top in zip(held, largest, strict=True):
-        transform(row, op=lambda v, top=top: gpu.exp(v - top))
-    totals = _over_lanes(scratch, rows, [reduce_tree(row, 0, _add) for row in held], _add)
-    for row, total in zip(held, totals, strict=True):
-        transform(row, op=lambda v, total=total: v / total)
-    copy(mine, target)
+    scratch, (top, total) = gpu.shared("f32", plan.scratch), (make_tensor("f32", len(places)) for _ in range(2))
+    fill(top, LOWEST)
+    fill(total, 0)
+
+    def meet(_: int, mine: Tensor) -> None:
+        for i in places:
+            top[i] = gpu.nan_maximum(top[i], reduce_tree(mine(i, ALL), LOWEST, gpu.nan_maximum))
+
+    each(meet)
+    largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
+
+    def add(_: int, mine: Tensor) -> None:
+        for i, greatest in zip(places, largest, strict=True):
+            transform(mine(i, ALL), op=lambda v, greatest=greatest: gpu.exp(v - greatest))
+            total[i] = total[i] + reduce_tree(mine(i, ALL), 0, _add)
+
+    each(add)
+    sums = _over_lanes(scratch, rows, [total[i] for i in places], _add)
+
+    def put(t: int, mine: Tensor) -> None:
+        for i, added in zip(places, sums, strict=True):
+            transform(mine(i, ALL), op=lambda v, added=added: v / added)
+        copy(mine, rows.part(y, (t,), whole=False))
+
+    each(put)
 
 
 def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
@@ -71,16 +101,27 @@ def _add(a: Expr, b: Expr) -> Expr:
     return a + b
 
 
-@gpu.kernel
-def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
-    """tops[i, s] = the greatest element that split s meets in row i of x, totals[i, s] = the sum of exp(x - tops)."""
-    rows, columns, places = Rows(x, plan), size(x, 1), range(len(plan.heights))
+@gpu.kernel(sizes={"x": "(...)", "tops": "(?...)", "totals": "(?...)"})
+def softmax_sums_kernel(
+    x: Tensor,
+    tops: Tensor,
+    totals: Tensor,
+    *,
+    plan: FoldPlan,
+) -> None:
+    """tops[i, s, b] = the greatest element that split s meets in row i of x, totals[i, s, b] = the sum of
+    exp(x - tops)."""
+    rows, places = Rows(x, plan, size(tops, 1)), range(len(plan.heights))
     top, total, met = (make_tensor("f32", shape) for shape in (len(places), len(places), plan.registers))
     fill(top, LOWEST)
     fill(total, 0)
-    source, column = (rows.parts(t) for t in (x, columns_like(x)))
+    targets = [rows.of(tops), rows.of(totals)]
 
-    def meet() -> None:
+    def meet(at: Sequence[Any], whole: bool) -> None:
+        copy(rows.part(x, at, whole=whole), met)
+        if not whole:
+            exists = rows.exists(at)
+            transform(met, rows.within, met, op=lambda v, j: gpu.select(exists(j), v, float("-inf")))
         # A greater element makes the sum so far smaller: it is scaled from the old maximum to the new one.
         for i in places:
             new = gpu.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, gpu.nan_maximum))
@@ -88,61 +129,57 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
             total[i] = total[i] * gpu.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
             top[i] = new
 
-    def meet_tile(t: Expr | int) -> None:
-        copy(source(t), met)
-        if not isinstance(t, Expr):  # the tile that ends beyond the row
-            transform(met, column(t), met, op=lambda v, j: gpu.select(j < columns, v, float("-inf")))
-        meet()
-
-    def meet_one(mine: Expr, j: Expr) -> None:
-        met[0] = gpu.cast(x[mine, j], "f32")
-        meet()
-
-    rows.walk(meet_tile, meet_tile, meet_one)
+    rows.walk(meet)
     # The maximum over the lanes; then the sums of the lanes, each scaled to it.
     scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
     sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
     for (here, mine, _), greatest, added in zip(rows.rows_to_store(), largest, sums, strict=True):
         with gpu.when(here):
-            tops[mine, rows.split], totals[mine, rows.split] = greatest, added
+            put_state(targets, (greatest, added), mine, rows.split)
 
 
-@gpu.kernel
-def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
-    """y[i, :] = exp(x[i, :] - the greatest of tops[i, :]), over the sum of all totals of row i below that."""
-    rows, columns = Rows(x, plan), size(x, 1)
-    tile, row, lane, split, splits = rows.tile, rows.row, rows.lane, rows.split, plan.splits
-    mine = [gpu.minimum(tile * plan.tile[0] + row + height, rows.count - 1) for height in plan.heights]
+@gpu.kernel(sizes={"x": "(...)", "y": "(...)", "tops": "(?...)", "totals": "(?...)"})
+def softmax_quotients_kernel(
+    x: Tensor,
+    y: Tensor,
+    tops: Tensor,
+    totals: Tensor,
+    *,
+    plan: FoldPlan,
+) -> None:
+    """y[i, :, b] = exp(x[i, :, b] - the greatest of tops[i, :, b]), over the sum of all totals of row i below that."""
+    tiles, splits = ceil_div(size(x, 1), plan.tile[1]), size(tops, 1)
+    rows = Rows(x, plan, ceil_div(tiles, TILES_AT_ONCE))
+    tops, totals = rows.of(tops), rows.of(totals)
+    mine = [gpu.minimum(rows.tile * plan.tile[0] + rows.row + height, rows.count - 1) for height in plan.heights]
+    top, total = (make_tensor("f32", len(mine)) for _ in range(2))
+    for place, i in enumerate(mine):
+        top[place], total[place] = tops[i, 0], totals[i, 0]
     # Of each row of the thread the maximum and the sum over all splits of the first pass.
-    if size(tops, 1) == 1:
-        largest, sums = ([parts[i, 0] for i in mine] for parts in (tops, totals))
-    else:
+    with gpu.when(splits > 1):
         scratch = gpu.shared("f32", plan.scratch)
-        top, total = (make_tensor("f32", len(mine)) for _ in range(2))
-        fill(top, LOWEST)
-        fill(total, 0)
-        for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
+        for s in gpu.loop(splits, start=rows.lane, step=plan.lanes):
             for place, i in enumerate(mine):
                 top[place] = gpu.nan_maximum(top[place], tops[i, s])
         largest = _over_lanes(scratch, rows, [top[place] for place in range(len(mine))], gpu.nan_maximum)
-        for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
+        fill(total, 0)
+        for s in gpu.loop(splits, start=rows.lane, step=plan.lanes):
             for place, i in enumerate(mine):
                 total[place] = total[place] + totals[i, s] * gpu.exp(tops[i, s] - largest[place])
         sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], _add)
+        for place, (greatest, added) in enumerate(zip(largest, sums, strict=True)):
+            top[place], total[place] = greatest, added
     # The quotients, tile by tile; guards of the tiles leave out what is beyond the row.
-    if plan.tiled:
-        source, target = (rows.parts(t) for t in (x, y))
-        met = make_tensor("f32", plan.registers)
-        for t in gpu.loop(ceil_div(columns, plan.tile[1]), start=split, step=splits):
-            copy(source(t), met)
-            for i, (top, total) in enumerate(zip(largest, sums, strict=True)):
-                transform(met(i, ALL), op=lambda v, top=top, total=total: gpu.exp(v - top) / total)
-            copy(met, target(t))
-    else:
-        with gpu.when(tile * plan.tile[0] + row < rows.count):
-            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                y[mine[0], j] = gpu.exp(gpu.cast(x[mine[0], j], "f32") - largest[0]) / sums[0]
+    met = make_tensor("f32", plan.registers)
+
+    def put(at: Sequence[Any], whole: bool) -> None:
+        copy(rows.part(x, at, whole=whole), met)
+        for i in range(len(mine)):
+            transform(met(i, ALL), op=lambda v, i=i: gpu.exp(v - top[i]) / total[i])
+        copy(met, rows.part(y, at, whole=whole))
+
+    rows.walk(put)
 
 
 @cached_launches
@@ -167,11 +204,28 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
 
 def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
     """y = softmax of x along an axis: one launch where whole rows fit registers, else two, over splits of the rows."""
-    views, shared = as_rows(x, y, axis)
-    if shared and (plan := plan_of_whole_rows(views[0], MOST_VALUES)):
-        place.run(softmax_kernel, *views, plan=plan)
+    x, y = as_rows(place, x, y, axis)
+    whole = plan_of_whole_rows(x, y)
+    if whole is not None:
+        plan, tiles = whole
+        place.run(softmax_kernel, x, y, plan=plan, tiles=tiles)
         return
-    plan = plan_for(views[0], run=NEIGHBOUR_ROWS // 4, tiled=shared)
-    tops, totals = (place.new((size(views[0], 0), plan.splits), f32) for _ in range(2))
-    place.run(softmax_sums_kernel, views[0], tops, totals, plan=plan)
-    place.run(softmax_quotients_kernel, *views, tops, totals, plan=plan)
+    plan = plan_of_tile((1, 4096), (0, 1), vector_width([x, y])) if is_row_major(x) else plan_for(x, y)
+    tops, totals = (partial(place, x, splits_of(x, plan), f32) for _ in range(2))
+    place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
+    place.run(softmax_quotients_kernel, x, y, tops, totals, plan=plan)
+
+
+def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
+    """A plan and so many tiles of it that have whole rows of `x`, one of few for all sizes, and of three for few
+    elements; None where rows are longer. Only the tiles that rows reach are computed."""
+    columns, many = size(x, 1), x.size >= MANY_ELEMENTS
+    classes: dict[int, tuple[Factor, Factor, int]] = {512: ((0, 8), (1, 512), 1)}
+    if is_row_major(x):
+        classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
+        classes |= {512: ((1, 512), (0, 8), 1), 1024: ((1, 256), (0, 4), 4)} if many else {1024: ((1, 1024), (0, 1), 1)}
+        classes |= {4096: ((1, 4096), (0, 1), 1), 16384: ((1, 4096), (0, 1), 4)}
+    for most, (near, far, tiles) in classes.items():
+        if columns <= min(most, WHOLE_ROWS):
+            return plan_of_tile(near, far, vector_width([x, y])), tiles
+    return None

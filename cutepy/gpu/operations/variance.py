@@ -7,19 +7,16 @@ Sources: B. P. Welford (1962) for an element more; T. F. Chan, G. H. Golub, R. J
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from math import inf, nan
+from typing import Any
 
 from ... import gpu
 from ...layout import size
 from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
 from .. import Expr
-from .fold import FoldPlan, Rows, State, columns_like, plan_for, put_state, state_at
+from .fold import FoldPlan, Rows, State, partial, plan_for, put_state, splits_of, state_at
 from .operand import ExecutionSite
-
-MOST_ROWS = 4
-"""Rows of a thread for which three numbers of each lane fit shared memory."""
 
 
 def empty_states(plan: FoldPlan) -> tuple[Tensor, ...]:
@@ -38,78 +35,99 @@ def merged(one: State, other: State) -> State:
     return count, mean + away * share, squares + other_squares + away * away * n * share
 
 
-@gpu.kernel
-def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
-    """The state of what split s takes of row i of x, at (i, s) of the three tensors `out`; where there is one tensor,
-    its (i, 0) is the variance: the squared distances over `over`, or with `root` the root of that."""
-    rows, columns = Rows(x, plan), size(x, 1)
+@gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
+def variance_kernel(
+    x: Tensor,
+    out: tuple[Tensor, ...],
+    over: float,
+    *,
+    plan: FoldPlan,
+    root: bool,
+) -> None:
+    """The state of what split s takes of row i of x, at (i, s, b) of the three tensors `out`; where there is one
+    tensor, its (i, 0, b) is the variance: the squared distances over `over`, or with `root` the root of that."""
+    rows = Rows(x, plan, size(out[0], 1) if len(out) == 3 else 1)
     count, mean, squares = states = empty_states(plan)
-    met, whole, split = make_tensor(f32, plan.registers), columns // plan.tile[1], rows.split
-    # Each value of a thread meets one element of each of so many whole tiles.
-    turns = whole // plan.splits + gpu.select(split < whole % plan.splits, 1, 0)
-    source, column = rows.parts(x), rows.parts(columns_like(x))
+    met, away, share = (make_tensor(f32, plan.registers) for _ in range(3))
+    # How many tiles with all their columns a thread has met, and how many that end beyond the row: each value has met
+    # an element of the former, and of the latter where its column is there.
+    whole_rows = rows.columns // plan.tile[1]
+    met_whole, met_last = (make_tensor(f32, 1) for _ in range(2))
+    fill(met_whole, 0)
+    fill(met_last, 0)
 
-    def meet(t: Expr | int, so_far: Expr, inside: Tensor | None = None) -> None:
-        """One element more for each value of the thread, which has met `so_far`: Welford's step, with one quotient for
-        all of them. Elements whose column in `inside` is beyond the row change nothing."""
-        copy(source(t), met)
-        away, share = make_tensor(f32, plan.registers), 1.0 / (gpu.cast(so_far, f32) + 1.0)
+    def of_column(column: Expr, there: Any, beyond: Any) -> Expr:
+        """One or the other of two numbers, by whether the last tile of a row has this column."""
+        found: Expr = gpu.select(whole_rows * plan.tile[1] + column < rows.columns, there, beyond)
+        return found
+
+    def meet(at: Sequence[Any], whole: bool) -> None:
+        """One element more for each value of the thread: Welford's step, with one quotient for all of them. Elements
+        beyond the row change nothing."""
+        copy(rows.part(x, at, whole=whole), met)
+        there, beyond = (1.0 / (n + 1.0) for n in (met_whole[0] + met_last[0], met_whole[0]))
+        transform(rows.within, share, op=lambda j: of_column(j, there, beyond) if x.rank == 4 else there)
         transform(met, mean, away, op=lambda v, m: v - m)
-        if inside is not None:
-            transform(inside, away, away, op=lambda j, d: gpu.select(j < columns, d, 0.0))
-        transform(away, mean, mean, op=lambda d, m: m + d * share)
+        if not whole:
+            exists = rows.exists(at)
+            transform(rows.within, away, away, op=lambda j, d: gpu.select(exists(j), d, 0.0))
+        transform(away, mean, share, mean, op=lambda d, m, s: m + d * s)
         transform(away, met, mean, squares, squares, op=lambda d, v, m, s: s + d * (v - m))
+        one = gpu.select(at[0] < whole_rows, 1.0, 0.0)
+        met_whole[0], met_last[0] = met_whole[0] + one, met_last[0] + (1.0 - one)
 
-    def meet_last(t: int) -> None:
-        meet(t, turns, column(t))
-        transform(column(t), count, count, op=lambda j, n: n + gpu.select(j < columns, 1.0, 0.0))
-
-    def meet_one(mine: Expr, j: Expr) -> None:
-        put_state(states, merged(state_at(states, 0), (1.0, gpu.cast(x[mine, j], f32), 0.0)), 0)
-
-    if plan.tiled:
-        fill(count, gpu.cast(turns, f32))
-    rows.walk(lambda t: meet(t, (t - split) // plan.splits), meet_last, meet_one)
+    rows.walk(meet)
+    transform(rows.within, count, op=lambda j: of_column(j, met_whole[0] + met_last[0], met_whole[0]))
     _store(rows, states, out, over, root)
 
 
-@gpu.kernel
-def merge_kernel(x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
+@gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
+def merge_kernel(
+    x: tuple[Tensor, ...],
+    out: tuple[Tensor, ...],
+    over: float,
+    *,
+    plan: FoldPlan,
+    root: bool,
+) -> None:
     """The variance in out[0] of rows whose parts have the states x."""
-    rows = Rows(x[0], plan)
-    states = empty_states(plan)
+    rows, states, parts = Rows(x[0], plan, 1), empty_states(plan), empty_states(plan)
 
-    def meet(mine: Expr, j: Expr) -> None:
-        put_state(states, merged(state_at(states, 0), state_at(x, mine, j)), 0)
+    def meet(at: Sequence[Any], whole: bool) -> None:
+        for t, part in zip(x, parts, strict=True):
+            copy(rows.part(t, at, whole=whole), part)  # beyond the row there are zeros, the state of no elements
+        for register in range(size(parts[0])):
+            put_state(states, merged(state_at(states, register), state_at(parts, register)), register)
 
-    rows.walk(lambda _: None, lambda _: None, meet)
+    rows.walk(meet)
     _store(rows, states, out, over, root)
 
 
-def _store(rows: Rows, states: tuple[Tensor, ...], out: tuple[Tensor, ...], over: float, root: bool) -> None:
+def _store(rows: Rows, states: tuple[Tensor, ...], out: tuple[Tensor, ...], over: Any, root: bool) -> None:
     """Merge the states of each row and store what `variance_kernel` says."""
+    targets = [rows.of(t) for t in out]
 
     def store(mine: Expr, state: Iterator[Expr]) -> None:
         _count, mean, squares = found = list(state)
         if len(out) == 3:
-            put_state(out, found, mine, rows.split)
+            put_state(targets, found, mine, rows.split)
             return
-        value = squares / over if over else gpu.select(squares > 0.0, inf, nan)
+        value = gpu.select(over > 0.0, squares / gpu.select(over > 0.0, over, 1.0), gpu.select(squares > 0.0, inf, nan))
         # A compiler takes v - v for 0: whether an element was infinite or NaN is told by the mean.
         value = gpu.select(gpu.isfinite(mean), value, nan)
-        out[0][mine, 0] = gpu.cast(gpu.sqrt(value) if root else value, out[0].dtype)
+        targets[0][mine, 0] = gpu.cast(gpu.sqrt(value) if root else value, out[0].dtype)
 
     rows.finish(states, rows.of_rows(states, merged), merged, store)
 
 
 def variance_of_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:
-    """out[i, 0] = the variance of row i of x, or its root."""
-    plan = plan_for(x, most_rows=MOST_ROWS)
-    how = {"over": max(size(x, 1) - correction, 0.0), "root": root}
-    if plan.splits == 1:
-        place.run(variance_kernel, x, (out,), plan=plan, **how)
+    """out[i, 0, b] = the variance of row i of x, or its root."""
+    plan = plan_for(x, parts=3)
+    count = size(x) // (size(x, 0) * size(x, 2))
+    splits, over = splits_of(x, plan), float(max(count - correction, 0.0))
+    if splits == 1:
+        place.run(variance_kernel, x, (out,), over, plan=plan, root=root)
         return
-    parts = tuple(place.new((size(x, 0), plan.splits), f32) for _ in range(3))
-    place.run(variance_kernel, x, parts, plan=plan, **how)
-    last = replace(plan_for(parts[0], tiled=False), splits=1)
-    place.run(merge_kernel, parts, (out,), plan=last, **how)
+    parts = tuple(partial(place, x, splits, f32) for _ in range(3))
+    place.run(variance_kernel, x, parts, over, plan=plan, root=root)
+    place.run(merge_kernel, parts, (out,), over, plan=plan_for(*parts, parts=3), root=root)
