@@ -38,6 +38,21 @@ FLAGS = (
 )
 TIMEOUT = 120.0
 Array = npt.NDArray[np.generic]
+CALLS = """
+import { load, open } from "module";
+const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const encode = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+const device = await open(), kernel = await load(device, NAME);
+export const result = [];
+for (const { buffers, numbers } of CALLS) {
+  const given = Object.fromEntries(Object.entries(buffers).map(([name, text]) => [name, decode(text)]));
+  try {
+    await kernel(given, numbers);
+    result.push(Object.fromEntries(Object.entries(given).map(([name, bytes]) => [name, encode(bytes)])));
+  } catch (error) { result.push(error.message); }
+}
+device.destroy();
+"""
 
 
 class BrowserError(RuntimeError):
@@ -132,6 +147,31 @@ class Browser:
             stored = np.frombuffer(base64.b64decode(answer["out"][key]), np.uint8)[: as_bytes(x).size]
             out[key] = from_bytes(stored.copy(), x.dtype).reshape(x.shape)
         return out
+
+    def calls(
+        self, module: str, name: str, calls: Sequence[Mapping[str, Array]], numbers: Sequence[Mapping[str, float]] = ()
+    ) -> list[dict[str, Array] | str]:
+        """Call a function several times over arrays, on the device that its module opens, as `call` does once each."""
+        jobs = [
+            {
+                "buffers": {key: base64.b64encode(as_bytes(x).tobytes()).decode() for key, x in call.items()},
+                "numbers": {key: float(x) for key, x in numbers[i].items()} if numbers else {},
+            }
+            for i, call in enumerate(calls)
+        ]
+        answers = self.script(CALLS.replace("NAME", json.dumps(name)).replace("CALLS", json.dumps(jobs)), module)
+        assert isinstance(answers, list)
+        return [
+            answer
+            if isinstance(answer, str)
+            else {
+                key: from_bytes(
+                    np.frombuffer(base64.b64decode(answer[key]), np.uint8)[: as_bytes(x).size].copy(), x.dtype
+                ).reshape(x.shape)
+                for key, x in call.items()
+            }
+            for call, answer in zip(calls, answers, strict=True)
+        ]
 
     def show(self, html: str, module: str) -> dict[str, str]:
         """What a page that tests an exported kernel says: its `result`, "right", "wrong" or "failed", and its text."""

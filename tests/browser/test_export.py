@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import transformer
 from harness import Browser
 
 from cutepy import gpu, local_tile, make_tensor, ops
 from cutepy.errors import DeviceError
-from cutepy.gpu.export import describe_recording, module_text
+from cutepy.gpu.export import Trial, describe_recording, module_text, page_text
 from cutepy.gpu.targets.interpreter import interpret
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -141,3 +142,35 @@ def test_the_page_tests_itself_and_sees_what_is_wrong(browser: Browser, tmp_path
     assert found["result"] == "right" and "ms a launch" in found["text"], found
     assert browser.show(html, module.replace("params.a * x_0", "params.a + x_0"))["result"] == "wrong"
     assert browser.show(html, module.replace("@compute", "@nothing"))["result"] == "failed"
+
+
+def test_a_recorded_transformer_block_runs_in_the_page_as_in_python(browser: Browser) -> None:
+    try:
+        device = gpu.open_device(without=["subgroups"])  # for browsers whose subgroups are smaller than those here
+    except DeviceError as error:
+        pytest.skip(f"NOT TESTED: {error}")
+    g, rows, width = np.random.default_rng(1), 17, 64
+    held, hx, hz = transformer.weights(width), *g.standard_normal((2, rows, width)).astype(np.float32)
+    x, on_device = gpu.array(hx, device=device), {name: gpu.array(w, device=device) for name, w in held.items()}
+    with gpu.record(device) as step:
+        y = transformer.block(x, on_device)
+    function = describe_recording(step, "block", {"x": x, "y": y, **on_device})
+    assert any(buffer.get("temporary") for buffer in function.data["buffers"])
+    assert len(function.data["variants"][0]["launches"]) >= 7
+    module, wanted = module_text([function]), {}
+    zeros = np.zeros((rows, width), np.float32)
+    for inputs in (hx, hz):
+        x.engine.buffer.write(inputs)
+        step.play()
+        wanted[inputs.tobytes()] = y.numpy()
+        np.testing.assert_allclose(y.numpy(), transformer.expected(inputs, held), rtol=1e-4, atol=1e-5)
+    calls = [{"x": inputs, "y": zeros, **held} for inputs in (hx, hz, hx[:-1])]
+    *ran, refused = browser.calls(module, "block", calls)
+    for call, out in zip(calls, ran, strict=False):
+        assert isinstance(out, dict), out
+        np.testing.assert_allclose(out["y"], wanted[call["x"].tobytes()], rtol=2e-5, atol=4e-6)
+    assert refused == f"block: x has {hx[:-1].nbytes} bytes, it needs {hx.nbytes}"
+    arrays = [calls[1][buffer["name"]] for buffer in function.data["buffers"] if not buffer.get("temporary")]
+    results = [wanted[hz.tobytes()] if array is zeros else array for array in arrays]
+    found = browser.show(page_text(Trial(function, arrays, results, {})), module)
+    assert found["result"] == "right", found

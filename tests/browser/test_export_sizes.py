@@ -34,34 +34,17 @@ def check(call: Call, out: dict[str, str]) -> None:
         same(from_bytes(stored.copy(), want.dtype).reshape(want.shape), want)
 
 
-SCRIPT = """
-import { load, open } from "module";
-const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const encode = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-const device = await open(), kernel = await load(device);
-export const result = [];
-for (const { buffers, numbers } of CALLS) {
-  const given = Object.fromEntries(Object.entries(buffers).map(([name, text]) => [name, decode(text)]));
-  try {
-    await kernel(given, numbers);
-    result.push(Object.fromEntries(Object.entries(given).map(([name, bytes]) => [name, encode(bytes)])));
-  } catch (error) { result.push(error.message); }
-}
-device.destroy();
-"""
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_module_serves_all_sizes_in_a_browser(browser: Browser, name: str) -> None:
-    module, _, made = exported(name)
+    module, function, made = exported(name)
     calls = list(made)
     if "enable f16" in module and "shader-f16" not in browser.info["features"]:
         pytest.skip("NOT TESTED: the browser's device lacks shader-f16")
-    jobs = [{"buffers": {k: encoded(x) for k, x in c.buffers.items()}, "numbers": c.numbers} for c in calls]
-    answers = browser.script(SCRIPT.replace("CALLS", json.dumps(jobs)), module)
+    answers = browser.calls(module, function, [call.buffers for call in calls], [call.numbers for call in calls])
     for call, answer in zip(calls, answers, strict=True):
         assert isinstance(answer, dict), answer
-        check(call, answer)
+        for key, want in call.wanted.items():
+            same(answer[key], want)
 
 
 @pytest.mark.skipif(not MODULES, reason="NOT TESTED: CUTEPY_NODE_MODULES names no folder with webgpu")

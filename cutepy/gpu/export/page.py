@@ -23,8 +23,9 @@ LARGEST = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """A function with arrays to run it over, one a buffer, what the interpreter makes of them, and the numbers."""
+class Trial:
+    """A function with arrays to run it over, one for each buffer that is given to it, what the interpreter makes of
+    them, and the numbers of the call."""
 
     function: ExportedFunction
     given: Sequence[Array]
@@ -33,7 +34,8 @@ class Tested:
 
     def data(self) -> dict[str, Any]:
         """What `run.js` takes. Raises KernelError for more than 16 MiB of arrays."""
-        name, buffers = self.function.name, self.function.data["buffers"]
+        name = self.function.name
+        buffers = [buffer for buffer in self.function.data["buffers"] if not buffer.get("temporary")]
         if (nbytes := sum(array.nbytes for array in self.given)) > LARGEST:
             raise KernelError(f"{name}: {nbytes} bytes of arrays, and a page holds {LARGEST}; export smaller ones")
         return {
@@ -45,7 +47,7 @@ class Tested:
         }
 
 
-def page_text(tested: Tested) -> str:
+def page_text(tested: Trial) -> str:
     """The HTML of a page for the module `MODULE`: it calls the function, says how many numbers of what is written
     differ from those wanted and by how much, and how long a launch takes."""
     text = _file("page.html").replace("RUN", _file("run.js"))

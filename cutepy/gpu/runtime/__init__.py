@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 
 from ...errors import DeviceError
-from .adapters import RUNTIMES, Adapter, adapters, choose_adapter, missing_runtimes, quiet_loader
+from .adapters import RUNTIMES, Adapter, adapters, choose_adapter, missing_runtimes, quiet_loader, webgpu_names
 from .buffer import DeviceBuffer
 from .device import Device, DeviceStats
 from .forks import compute, forked, in_time, part_with
@@ -27,6 +27,7 @@ def open_device(
     *,
     runtime: str | None = None,
     needs: Sequence[str] = (),
+    without: Sequence[str] = (),
     checked: bool = False,
 ) -> Device:
     """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has:
@@ -39,6 +40,9 @@ def open_device(
     ...     print(str(error).partition(";")[0])
     no adapter has the feature 'warp-drive'
 
+    Features that it shall be `without`, by their WebGPU names, are left: what is recorded there is exported for devices
+    that lack them, such as `without=["subgroups"]`.
+
     With `checked`, every program runs with the runtime's checks of bounds. Without, a program that is proven to need
     none runs without; any other keeps them: the runtime's where it has them module by module (wgpu), else checks that
     are printed into its text (Dawn), and a program that is neither proven nor printed so is refused.
@@ -46,7 +50,7 @@ def open_device(
     Raises DeviceError where there is no such adapter, the runtime is not installed or the driver refuses.
     """
     with Uninterrupted():
-        device = in_time(lambda: _opened(adapter, runtime, needs, checked), "the driver")
+        device = in_time(lambda: _opened(adapter, runtime, needs, without, checked), "the driver")
         if forked():  # a driver that does not work here is told by its first program
             try:
                 in_time(lambda: compute(device), device.adapter.summary)
@@ -56,12 +60,23 @@ def open_device(
         return device
 
 
-def _opened(adapter: Adapter | int | str | None, runtime: str | None, needs: Sequence[str], checked: bool) -> Device:
+def _opened(
+    adapter: Adapter | int | str | None,
+    runtime: str | None,
+    needs: Sequence[str],
+    without: Sequence[str],
+    checked: bool,
+) -> Device:
+    if unknown := {*without} - webgpu_names({*_USEFUL}):
+        raise DeviceError(
+            f"without={[*without]}: there is no {min(unknown)!r}; {', '.join(sorted(webgpu_names({*_USEFUL})))}"
+        )
     if isinstance(adapter, Adapter) and adapter.process != os.getpid():  # its handle is the parent's
         adapter = adapters()[adapter.index]
     chosen = choose_adapter(adapter, runtime=runtime, needs=needs)
     through = RUNTIMES[chosen.runtime]
-    wanted = [name for name in _USEFUL if name in chosen.handle.features]
+    left = {*without} | ({"subgroup-barrier"} if "subgroups" in without else set())
+    wanted = [name for name in _USEFUL if name in chosen.handle.features and not webgpu_names({name}) & left]
     try:
         with quiet_loader():
             handle = through.open(chosen.handle, wanted, checked)

@@ -17,7 +17,7 @@ import pytest
 from host_cases import Case, same, sized
 
 from cutepy.errors import DeviceError
-from cutepy.gpu import default_device
+from cutepy.gpu import default_device, open_device
 from cutepy.gpu.runtime.formulas import Formula, evaluate
 
 HOSTS = Path(__file__).parents[3] / "examples" / "hosts"
@@ -78,6 +78,15 @@ def launched(host: list[str], case: Case, folder: Path) -> tuple[str, dict[str, 
     )
     out = {k: np.frombuffer((folder / k).read_bytes(), x.dtype).reshape(x.shape) for k, x in case.buffers.items()}
     return ("" if run.returncode == 0 else run.stderr.splitlines()[-1] if run.stderr else "?"), out
+
+
+def test_a_device_is_without_what_it_shall_not_have(device: None) -> None:
+    opened = open_device(without=["subgroups"])
+    assert not {name for name in opened.features if name.startswith("subgroups")}
+    assert opened.features == default_device().features - {"subgroups", "subgroup-barrier"}
+    opened.close()
+    with pytest.raises(DeviceError, match="there is no 'warps'"):
+        open_device(without=["warps"])
 
 
 @pytest.mark.parametrize("language", ["in_python", "in_c"])
