@@ -33,6 +33,8 @@ SCRIPTS = {
     "tensor": "copies, reductions and contractions of tensors beside NumPy; memory",
     "draw": "time and size of pictures, against the project's bars",
     "runtime": "what a launch and a transfer cost",
+    "host": "what calls, views, small reads and recorded launches cost the host, beside torch",
+    "model": "GPT-2's forward through public names, as called and recorded, beside torch",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
     "examples": "the examples that people come for, beside torch, on one device",
     "steps": "the six steps of a matrix product (docs/stories/matmul.md), on one device",

@@ -164,6 +164,34 @@ def test_a_batch_that_fails_fails_its_buffers_alone(device: Device, monkeypatch:
     assert not device.pending and (c.read(np.uint32) == 2).all()
 
 
+def test_as_python_ends_no_thread_is_inside_a_runtime(device: Device) -> None:
+    """The thread that submits is stopped first, and a device works without it."""
+    own = gpu.open_device(device.adapter, checked=device.checked)
+    x = own.upload(np.zeros(64, np.uint32))
+    own.launch(add_one(64), [x])
+    own._flusher.end()
+    assert not own._flusher._thread.is_alive()
+    own.launch(add_one(64), [x])
+    assert (x.read(np.uint32) == 2).all()
+    own.close()
+
+
+def test_who_goes_on_launching_submits(device: Device) -> None:
+    """The thread that looks leaves a batch alone to which launches come, but for two milliseconds at most."""
+    x = device.upload(np.zeros(64, np.uint32))
+    device.wait()
+    for _ in range(8):
+        device.launch(add_one(64), [x])
+    end = time.perf_counter() + 20
+    while device.pending and time.perf_counter() < end:
+        time.sleep(0.01)
+    assert not device.pending and (x.read(np.uint32) == 8).all()
+    submitted = device.stats.submissions
+    device.launch(add_one(64), [x])
+    assert (x.read(np.uint32) == 9).all()
+    assert device.stats.submissions - submitted <= 2  # one, where the thread was not there first
+
+
 @pytest.mark.parametrize("grid", [(1.5, 1, 1), (1, 1), 4, (True, 1, 1), (1, -1, 1), ("1", 1, 1)], ids=str)
 def test_a_grid_is_checked_when_it_is_launched(device: Device, grid: object) -> None:
     x = device.upload(np.zeros(64, np.uint32))

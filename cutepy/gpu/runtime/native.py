@@ -220,17 +220,18 @@ class Binder:
 
     def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice, layout: wgpu.GPUBindGroupLayout, count: int) -> None:
         ffi, libf = runtime.api.ffi, runtime.api.libf
-        self._gpu, self._layout = gpu, layout
+        self._gpu, self._layout, self._device = gpu, layout, gpu._internal
         self._create, self._release = libf.wgpuDeviceCreateBindGroup, libf.wgpuBindGroupRelease
         self._entries = ffi.new("WGPUBindGroupEntry[]", [{"binding": i} for i in range(count)])
         fields = {"layout": layout._internal, "entryCount": count, "entries": self._entries}
         self._description = ffi.new("WGPUBindGroupDescriptor *", fields)
+        self._each = list(self._entries)
 
     def group(self, buffers: Sequence[tuple[wgpu.GPUBuffer, int]]) -> Owned:
         """The group of these buffers, each with its bytes."""
-        for entry, (buffer, size) in zip(self._entries, buffers, strict=True):
+        for entry, (buffer, size) in zip(self._each, buffers, strict=True):
             entry.buffer, entry.size = buffer._internal, size
-        return Owned(self._create(self._gpu._internal, self._description), self._release)
+        return Owned(self._create(self._device, self._description), self._release)
 
 
 _TURNS: dict[int, Callable[[], AbstractContextManager[object]]] = {}

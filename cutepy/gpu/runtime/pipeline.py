@@ -121,9 +121,9 @@ def warn_that_checks_stay() -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class BoundPipeline:
-    """A pipeline with the bind group of its buffers, their numbers, and their bytes together."""
+    """A pipeline with the bind group of its buffers, their numbers, and their bytes together. It never changes."""
 
     pipeline: Pipeline
     group: Owned
@@ -168,7 +168,7 @@ class BindGroups:
         if not checked:
             check_operands(device, program, operands)
         group = pipeline.binder.group([(operand.handle, padded(operand.nbytes)) for operand in operands])
-        bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
+        bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum([b.nbytes for b in operands]))
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:
