@@ -64,7 +64,7 @@ def verify(
     """All verdicts about `kernel`, for a device with `limits` (by default, for every WebGPU device).
 
     `prover` is one of `PROVERS`, by default what the environment variable CUTEPY_PROVER says, or "auto"; "z3" decides
-    bounds, shapes, races and first writes, and cutepy the other claims. With "auto", z3 has `z3_prover.LEFT` seconds
+    bounds, shapes, races and first writes, and cutepy the other claims. With "auto", z3 has `z3_prover.LEFT` steps
     for what cutepy leaves undecided. The verdict's `by` says whose it is.
     Raises KernelError for another prover, and for "z3" where it is not installed.
 

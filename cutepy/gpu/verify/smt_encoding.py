@@ -27,8 +27,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from math import inf
-from time import monotonic
 from typing import Any
 
 import z3
@@ -48,6 +46,8 @@ _DEEP = 4
 _SORTED = 8
 #: Nodes of a condition that is not repeated for early iterations.
 _LARGE = 400
+#: Statements of a kernel that are encoded, in every turn that is told apart: some seconds.
+MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +110,11 @@ class Encoding:
     """The accesses of `kernel`, and what two copies of an invocation have in common.
 
     `facts` hold of every invocation, `common` of the launch. An array of `racing` may change between two
-    reads. Raises NotEncoded for what has no rule, and after the time `ends`.
+    reads. Raises NotEncoded for what has no rule, and beyond `MOST` statements.
     """
 
-    def __init__(self, kernel: ir.Kernel, racing: frozenset[str] = frozenset(), ends: float = inf) -> None:
-        self._ends = ends
+    def __init__(self, kernel: ir.Kernel, racing: frozenset[str] = frozenset()) -> None:
+        self._statements = 0
         if kernel.sizes is not None or any(b.shape for b in (*kernel.buffers, *kernel.local)):
             raise NotEncoded("arrays of unknown sizes")
         self.kernel, self.racing = kernel, racing
@@ -391,8 +391,9 @@ class Encoding:
     def block(self, block: ir.Block, path: _Path) -> _Path:
         """Run through statements; what is known after them is the path that is given back."""
         for stmt in block:
-            if monotonic() > self._ends:
-                raise NotEncoded("the kernel: its time is over")
+            self._statements += 1
+            if self._statements > MOST:
+                raise NotEncoded(f"the kernel: it has more than {MOST} statements, turns of loops included")
             memo: dict[ir.Expr, Value] = {}
             if isinstance(stmt, ir.For):
                 path = self.loop(stmt, path)
@@ -869,8 +870,8 @@ def _recurrence(head: Term, end: Term, start: Term, inner: list[Term]) -> Callab
 
 
 def _equal(a: Term, b: Term, given: Term = True) -> bool:
-    """Whether two terms are equal: asked of z3, for a moment."""
+    """Whether two terms are equal: asked of z3, for a moment of 200,000 steps."""
     solver = z3.Solver()
-    solver.set("timeout", 100)
+    solver.set("rlimit", 200_000)
     solver.add(given, a != b)
     return bool(solver.check() == z3.unsat)

@@ -9,7 +9,8 @@
 "unsat" is a proof, for the formulas allow all that the kernel does. "sat" is a proof of nothing: its launch is replayed
 by the interpreter, on the contents and parameters of the model, and refutes where it does what is claimed not to be. If
 contents or parameters decide an index, the replayed launch has to stay in bounds everywhere else: data that a kernel is
-not meant for refute nothing. What z3 does not decide within its time stays undecided.
+not meant for refute nothing. What z3 does not decide within its limit stays undecided. A limit counts z3's own steps,
+not time: a verdict is the same on a busy machine.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ from ..targets.wgsl import show
 from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term
 from .verdict import Claim, Status, Use, Verdict, Witness
 
-#: Milliseconds for one question, seconds for all about one kernel.
-QUESTION, TOTAL = 10_000, 60.0
+#: Steps of z3 (its `rlimit`, about 2 million a second) for one question, and for all about one kernel.
+QUESTION, TOTAL = 20_000_000, 120_000_000
 #: The same for what cutepy leaves undecided.
-LEFT_QUESTION, LEFT = 1000, 3.0
+LEFT_QUESTION, LEFT = 2_000_000, 6_000_000
+#: Seconds after which nothing more is asked, whatever is left of the limit: a net for a machine that stands still.
+PATIENCE = 300.0
 #: Invocations and elements of a launch that is replayed; candidates that are replayed for one question.
 _REPLAYED, _ELEMENTS, _CANDIDATES = 1 << 16, 1 << 24, 3
 #: The largest number that a replayed launch may count to.
@@ -66,24 +69,24 @@ class _Candidate:
 
 def decide_by_z3(
     kernel: Kernel, wanted: Iterable[tuple[Claim, str]], *, racing: frozenset[str] = frozenset(),
-    question: int = QUESTION, total: float = TOTAL, statistics: Statistics | None = None,
+    question: int = QUESTION, total: int = TOTAL, statistics: Statistics | None = None,
 ) -> dict[tuple[Claim, str], Verdict]:  # fmt: skip
     """Verdicts on the claims about the arrays that are `wanted`, by z3; undecided ones with the reason.
 
     The claims of races and first writes hold if all threads of a workgroup come to the same barriers: the caller asks
     that of `decide_barriers`. An array of `racing` may have another value each time that it is read. `question` is the
-    time for one question, in milliseconds, `total` that for all of them, in seconds.
+    limit of one question, in steps of z3, `total` that of all of them.
     """
     asked = list(wanted)
     # z3 counts references without a lock: no other thread may collect its objects while this one asks.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        prover = _Prover(kernel, racing, question, monotonic() + total, statistics or Statistics())
+        prover = _Prover(kernel, racing, _Limit(question, total), statistics or Statistics())
         return {key: prover.decide(*key) for key in asked}
     except NotEncoded as error:
         why = f"z3 is not asked about {error}"
-    except z3.Z3Exception as error:  # z3 may give up at any call once a time limit has passed
+    except z3.Z3Exception as error:  # z3 may give up at any call once its limit is reached
         why = f"z3 gives up: {error}"
     finally:
         if collecting:
@@ -91,12 +94,38 @@ def decide_by_z3(
     return {key: Verdict(key[0], Status.UNDECIDED, why, key[1], by="z3") for key in asked}
 
 
+@dataclass(slots=True)
+class _Limit:
+    """What is left: steps for one question, for all, and the time at which the net is."""
+
+    question: int
+    left: int
+    ends: float = field(default_factory=lambda: monotonic() + PATIENCE)
+
+    def check(self, solver: Any) -> Any:
+        """z3's answer within the limit, which its steps are taken from; unknown where nothing is left."""
+        seconds = self.ends - monotonic()
+        if self.left <= 0 or seconds <= 0:
+            return z3.unknown
+        solver.set("rlimit", min(self.question, self.left))
+        solver.set("timeout", max(1, int(1000 * seconds)))
+        before = _steps()
+        answer = solver.check()
+        self.left -= _steps() - before
+        return answer
+
+
+def _steps() -> int:
+    """The steps that z3 has done in this process: an empty solver counts them all."""
+    solver = z3.SimpleSolver()
+    solver.check()
+    return int(solver.statistics().get_key_value("rlimit count"))
+
+
 class _Prover:
-    def __init__(
-        self, kernel: Kernel, racing: frozenset[str], question: int, ends: float, statistics: Statistics
-    ) -> None:
-        self.kernel, self.question, self.ends, self.statistics = kernel, question, ends, statistics
-        self.encoding = Encoding(kernel, racing, ends)
+    def __init__(self, kernel: Kernel, racing: frozenset[str], limit: _Limit, statistics: Statistics) -> None:
+        self.kernel, self.limit, self.statistics = kernel, limit, statistics
+        self.encoding = Encoding(kernel, racing)
         turns = dict.fromkeys(self.encoding.turn_names)
         ids = [*self.encoding.invocation, *turns]
         self.other = [(x, z3.Const(f"other_{x.decl().name()}", x.sort())) for x in ids]
@@ -208,24 +237,20 @@ class _Prover:
         whole = z3.simplify(z3.And(*formulas))
         if z3.is_false(whole):
             return None, ""
-        left = self.ends - monotonic()
-        if left <= 0:
-            return None, "z3 had no more time"
         solver = self.solver
         if claim is Claim.WRITTEN_BEFORE_READ:  # z3 is better at quantifiers in a solver that is asked once
             solver = z3.Solver()
             solver.add(*self.solver.assertions())
-        solver.set("timeout", max(1, min(self.question, int(left * 1000))))
         solver.push()
         try:
             solver.add(whole)
             started = monotonic()
-            answer = solver.check()
+            answer = self.limit.check(solver)
             self.statistics.times.append(monotonic() - started)
             if answer == z3.unsat:
                 return None, ""
             if answer == z3.unknown:
-                return None, f"z3 does not decide {pair[0].text} in {self.question} ms"
+                return None, f"z3 does not decide {pair[0].text} within its limit"
             return self._replayed(claim, array, solver, pair), f"z3 finds no proof for {pair[0].text}"
         finally:
             solver.pop()

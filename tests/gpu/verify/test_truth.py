@@ -36,7 +36,7 @@ def test_little_is_left_open_where_memory_decides(kind: str, undecided: int) -> 
 @pytest.mark.parametrize(("kind", "proven"), [("plain", 69), ("data", 70), ("wild", 72)])
 def test_z3_alone(kind: str, proven: int) -> None:
     """What it proves does not hang on the model that it comes upon, as what it refutes does. Left out are two kernels
-    with questions that take it seconds, more on a busy machine."""
+    with questions that take it seconds."""
     seeds = [seed for seed in range(20) if (kind, seed) not in (("wild", 12), ("wild", 13))]
     counts = counted(seeds, prover="z3", data=kind == "data", wild=kind == "wild")
     assert counts["proven"] >= proven and counts["refuted"] >= 15, counts

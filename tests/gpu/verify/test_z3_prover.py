@@ -5,10 +5,11 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.ir import Buffer, Kernel, Store, builtin, load
+from cutepy.gpu.ir import Buffer, Kernel, Store, builtin, load, new_arena
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.gpu.verify import Z3_CLAIMS, Claim
-from cutepy.gpu.verify.z3_prover import decide_by_z3
+from cutepy.gpu.verify.smt_encoding import MOST
+from cutepy.gpu.verify.z3_prover import Statistics, decide_by_z3
 from cutepy.tensor import Tensor
 from cutepy.tensor.dtypes import u32
 
@@ -244,12 +245,34 @@ def test_a_witness_names_who_races() -> None:
     assert by_z3(in_two_places, "no races", "y", u(64), apart=8) == "proven"
 
 
-def test_what_has_no_rule_is_undecided_claim_by_claim() -> None:
+def test_what_has_no_rule_is_undecided_claim_by_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each claim that is asked, in order, with the reason."""
     x, y = Buffer("x", u32, 64), Buffer("y", u32, 64, writable=True)
     tid = builtin("local_invocation_index", 0, 63)
     kernel = Kernel("k", (x, y), (Store(y, tid, load(x, tid)),), (1, 1, 1), (64, 1, 1))
     asked = [(Claim.IN_BOUNDS, "x"), (Claim.IN_BOUNDS, "y"), (Claim.NO_RACES, "y")]
-    for total, status in ((0.0, "undecided"), (60.0, "proven")):
-        found = decide_by_z3(kernel, asked, total=total)
+    for most, status in ((0, "undecided"), (MOST, "proven")):
+        monkeypatch.setattr("cutepy.gpu.verify.smt_encoding.MOST", most)
+        found = decide_by_z3(kernel, asked)
         assert [(key, v.claim, v.array, v.status) for key, v in found.items()] == [(key, *key, status) for key in asked]
+
+
+@gpu.kernel
+def of_a_product(x: Tensor, n: Tensor) -> None:
+    gpu.launch(grid=4, threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    a, b = n[i], n[i + 256]
+    with gpu.when((a * a * b == b * b * a + 3 * i) & (a > 1) & (b > a + 1) & (a * b % 1021 == 7)):
+        x[a * b % 67] = 1
+
+
+def test_a_limit_counts_steps_and_not_time() -> None:
+    """The steps that are left are the same at each run, and none are left where a question took them all."""
+    kernel = of_a_product.ir(u(64), u(512))
+    asked, left = [(Claim.IN_BOUNDS, "x")], []
+    for _ in range(2):
+        statistics = Statistics()
+        with new_arena():
+            (found,) = decide_by_z3(kernel, asked, question=20_000, total=20_000, statistics=statistics).values()
+        left.append((found.status, len(statistics.times)))
+    assert left[0] == left[1] == ("undecided", 1)
