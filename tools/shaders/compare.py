@@ -67,11 +67,15 @@ def run(device: Any, text: str, record: dict[str, Any], reader: ShaderReader, ar
     work = encoder.begin_compute_pass()
     work.set_pipeline(pipeline)
     for group, entries in groups.items():
-        work.set_bind_group(group, device.create_bind_group(layout=pipeline.get_bind_group_layout(group), entries=entries))
+        work.set_bind_group(
+            group, device.create_bind_group(layout=pipeline.get_bind_group_layout(group), entries=entries)
+        )
     work.dispatch_workgroups(*record["grid"])
     work.end()
     device.queue.submit([encoder.finish()])
-    return {n: np.frombuffer(device.queue.read_buffer(made[n]), a.dtype)[: a.size] for n, a in arrays.items() if n in made}
+    return {
+        n: np.frombuffer(device.queue.read_buffer(made[n]), a.dtype)[: a.size] for n, a in arrays.items() if n in made
+    }
 
 
 def compared(device: Any, path: Path) -> str:
@@ -108,7 +112,9 @@ def compared(device: Any, path: Path) -> str:
 def main(arguments: argparse.Namespace) -> int:
     """Print the counts, and what differs."""
     adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
-    wanted = {name: adapter.limits[name] for name in ("max-storage-buffers-per-shader-stage",) if name in adapter.limits}
+    wanted = {
+        name: adapter.limits[name] for name in ("max-storage-buffers-per-shader-stage",) if name in adapter.limits
+    }
     device = adapter.request_device_sync(required_limits=wanted)
     counts: Counter[str] = Counter()
     for path in sorted(Path(arguments.folder).rglob("*.wgsl")):
