@@ -1,8 +1,8 @@
-"""What shaders of others compute on a device, and as they are read: `python tools/shaders/compare.py FOLDER [--only WORD]`.
+"""Shaders of others on a device, and as they are read: `python tools/shaders/compare.py FOLDER [--only WORD]`.
 
-Each proven shader of FOLDER (see judge.py) whose storage is arrays of numbers, or of vectors without padding, runs as its
-text is through wgpu, on the same small numbers on which the interpreter runs what was read of it, with what its host
-bound. Floats may differ by 1 in 1,000, for devices contract and reorder. Exits with 1 where they differ.
+Each proven shader of FOLDER (see judge.py) whose storage is arrays of numbers, or of vectors without padding, runs
+as its text is through wgpu, on the same small numbers on which the interpreter runs what was read of it, with what its
+host bound. Floats may differ by 1 in 1,000, for devices contract and reorder. Exits with 1 where they differ.
 """
 
 import argparse
@@ -17,15 +17,15 @@ import wgpu
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from judge import bindings_of, layout_of  # noqa: E402  found through the path above
+from judge import bindings_of, layout_of
 
-from cutepy.errors import CutepyError  # noqa: E402
-from cutepy.gpu.ir import Kernel, new_arena  # noqa: E402
-from cutepy.gpu.reader.memory import Place, VectorType  # noqa: E402
-from cutepy.gpu.reader.shader import ShaderReader, verify_read  # noqa: E402
-from cutepy.gpu.reader.syntax import parse  # noqa: E402
-from cutepy.gpu.runtime.program import Limits  # noqa: E402
-from cutepy.gpu.targets.interpreter import interpret  # noqa: E402
+from cutepy.errors import CutepyError
+from cutepy.gpu.ir import Kernel, new_arena
+from cutepy.gpu.reader.memory import Place, VectorType
+from cutepy.gpu.reader.shader import ShaderReader, verify_read
+from cutepy.gpu.reader.syntax import parse
+from cutepy.gpu.runtime.program import Limits
+from cutepy.gpu.targets.interpreter import interpret
 
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 UNIFORM = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
