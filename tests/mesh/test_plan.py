@@ -21,8 +21,9 @@ from cutepy.mesh.digits import matching
 
 
 def test_every_element_arrives_and_is_counted() -> None:
+    """PyTorch and JAX judge more of them: `make mesh`."""
     draw = random.Random(1)
-    for _ in range(300):
+    for _ in range(120):
         old, new = random_pair(draw)
         assert arrives(old, new), (old, new)
 
@@ -139,7 +140,7 @@ def test_who_sends_what_to_whom() -> None:
 def test_messages_of_steps_are_what_is_counted() -> None:
     """Each message stays in its group, its sender has what it sends, and all together are what the step counts."""
     draw, seen = random.Random(4), set()
-    for _ in range(150):
+    for _ in range(80):
         old, new = random_pair(draw)
         plan = redistribution(old, new)
         for step in plan.steps:
