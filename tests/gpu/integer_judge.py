@@ -19,6 +19,7 @@ from cutepy.gpu import ir
 from cutepy.gpu.ir.stmt import Assign, Atomic, Barrier, Block, Break, Change, Declare, For, If, Kernel, Let, Store
 from cutepy.gpu.runtime.program import Formula
 from cutepy.gpu.trace.kernel import SizedLaunch
+from cutepy.gpu.trace.sizes import divisors_of
 from cutepy.gpu.verify import Claim, Status, Verdict
 from cutepy.layout.affine import Affine
 from cutepy.tensor.dtypes import DType, bool_, i32
@@ -87,12 +88,13 @@ def _into(dtype: DType, term: Term, low: int, high: int, wild: bool) -> Number:
 class Call:
     """The numbers of any call of a class: what the host has seen to hold of them, and what it computes."""
 
-    def __init__(self, launch: SizedLaunch) -> None:
+    def __init__(self, launch: SizedLaunch, given: Iterable[str] = ()) -> None:
         plan = launch.traced.plan
         assert plan is not None and launch.call.values is not None
         self.names = {name: z3.Int(name) for name in launch.call.values}
         self.facts: list[Term] = []
         letters: dict[str, Term] = {}
+        divisors = divisors_of(given)
         for a in launch.call.arguments:
             if a.sizes is None:
                 continue
@@ -109,6 +111,8 @@ class Call:
                     letters[n] = extent
                 if step is not None:
                     self.facts.append(z3.Or(extent == 1, stride == step))
+                if n in divisors:
+                    self.facts.append(extent % divisors[n] == 0)
                 if a.sizes.aligned:
                     self.facts.append((extent if step == 1 else stride) % 4 == 0)
             if a.sizes.aligned:
@@ -380,9 +384,10 @@ class IntegerJudge:
     launch: SizedLaunch
     conditions: tuple[Affine[ir.Expr, int], ...] = ()
     seconds: float = 2.0
+    given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.call = Call(self.launch)
+        self.call = Call(self.launch, self.given)
         kernel = self.launch.traced.kernel
         self.one, self.two = (Invocation(kernel, self.call, tag) for tag in ("", "'"))
         for form in self.conditions:
@@ -458,11 +463,13 @@ class IntegerJudge:
         return found, {}
 
 
-def compared(launch: SizedLaunch, verdicts: Iterable[Verdict], seconds: float = 2.0) -> Iterator[tuple[str, str]]:
+def compared(
+    launch: SizedLaunch, verdicts: Iterable[Verdict], seconds: float = 2.0, given: Iterable[str] = ()
+) -> Iterator[tuple[str, str]]:
     """What z3 says of what was said, claim by claim: "confirmed", "FALSE PROOF", "FALSE REFUTATION", "undecided and
     holds", "undecided and fails", or what was not judged; and about what it is said."""
     said = {(v.claim, v.array): v for v in verdicts}
-    judge = IntegerJudge(launch, tuple([c for v in said.values() for c in v.conditions]), seconds)
+    judge = IntegerJudge(launch, tuple([c for v in said.values() for c in v.conditions]), seconds, tuple(given))
     if not judge.possible:
         yield "said of no call at all", ""
         return

@@ -288,7 +288,7 @@ def by_integers(subject: Subject, seconds: float = 2.0) -> Iterator[tuple[str, s
             yield "nothing is said", f"{subject.name}: {said}"
         elif id(said.launch.traced) not in seen:
             seen.add(id(said.launch.traced))
-            for kind, what in compared(said.launch, said.verification.verdicts, seconds):
+            for kind, what in compared(said.launch, said.verification.verdicts, seconds, subject.kernel.given):
                 yield kind, f"{subject.name}: {what}"
 
 

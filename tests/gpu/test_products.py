@@ -44,8 +44,8 @@ def large_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plans that a large GPU would get, with splits as random products seldom have them."""
     g = np.random.default_rng(0)
 
-    def chosen(problem: ProductProblem, _adapter: object) -> Plan:
-        return whole_splits(choose_plan(problem, BIG_GPU), problem.k, int(g.integers(1, 5)))  # type: ignore[arg-type]
+    def chosen(problem: ProductProblem, _adapter: object, *, fused: bool) -> Plan:
+        return whole_splits(choose_plan(problem, BIG_GPU, fused=fused), problem.k, int(g.integers(1, 5)))  # type: ignore[arg-type]
 
     monkeypatch.setattr(sys.modules["cutepy.gpu.matmul.contraction"], "choose_plan", chosen)
 
@@ -111,14 +111,14 @@ def test_every_plan_is_proven(name: str, size: tuple[int, int, int], proofs: lis
     m, n, k = size
     plan = whole_splits(PLANS[name], k, (1, 7, 64)[(list(PLANS).index(name) + m) % 3])
     ops.matmul(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), plan=plan, engine="interpreter")
-    assert proofs.count("matmul_kernel") == 1 and (proofs.count("fold_kernel") >= 1) == (plan.splits > 1)
+    assert proofs.count("matmul_kernel") == 1 and (proofs.count("parts_kernel") == 1) == (plan.splits > 1)
 
 
 def test_what_a_large_gpu_is_given_is_proven(proofs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         sys.modules["cutepy.gpu.matmul.contraction"],
         "choose_plan",
-        lambda problem, _: choose_plan(problem, BIG_GPU),  # type: ignore[arg-type]
+        lambda problem, _, *, fused: choose_plan(problem, BIG_GPU, fused=fused),  # type: ignore[arg-type]
     )
     g = np.random.default_rng(14)
     sizes = [(16, 4096, 4096), (64, 64, 1 << 20), (128, 8192, 4096), (4096, 1, 4096), (1, 4096, 4096), (700, 900, 3000)]

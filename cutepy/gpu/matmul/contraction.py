@@ -30,14 +30,13 @@ from ...tensor import (
 from .. import Adapter, cached_launches
 from ..operations.copies import copy, filled
 from ..operations.domain import zipped
-from ..operations.fold import fold_kernel, matrices, sum_products
+from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
-from ..operations.reductions import Reduction, launches
 from .cost_model import FEW_ROWS, ProductProblem, choose_plan, matrix_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
-from .kernel_fma import matmul_kernel
 from .kernel_subgroup import matrix_matmul_kernel
+from .launches import add_parts, launch, with_mode
 from .plan import MatrixPlan, Plan, Sums, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
@@ -183,10 +182,10 @@ def contract(place: ExecutionSite, operands: Operands, how: ProductOptions = Pro
 def contract_fused(
     place: ExecutionSite, operands: Operands, others: Sequence[Beside], how: ProductOptions, epilogue: Epilogue
 ) -> bool:
-    """The same by one kernel that stores what the epilogue makes of the sums and of others: tensors of the shape of c,
-    and numbers.
+    """The same by kernels that store what the epilogue makes of the sums and of others: tensors of the shape of c, and
+    numbers.
 
-    Returns False, and does nothing, where the sums are not those of one pass, or c overlaps what is read.
+    Returns False, and does nothing, where no plan takes the product, or c overlaps what is read.
     """
     a, b, c = operands
     tensors = [other for other in others if isinstance(other, Tensor)]
@@ -194,12 +193,10 @@ def contract_fused(
     groups = axes_of_product((*operands, *tensors)) if a.size and not overlap else None
     if groups is None or (how.plan is None and not (groups.m and groups.n)):
         return False
-    (a, b, c, *arranged), plan = _resolve_plan(place, groups, (*operands, *tensors), how)
-    if plan.splits > 1:
-        return False
-    read, left = as_planned(place, (a, b, c), plan), iter(arranged)
+    (a, b, c, *arranged), plan = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
+    left = iter(arranged)
     beside = tuple([next(left) if isinstance(other, Tensor) else other for other in others])
-    place.run(epilogue_kernel, *read, beside, plan=plan, epilogue=epilogue)
+    run_plan(place, (a, b, c), plan, beside, epilogue)
     return True
 
 
@@ -210,16 +207,18 @@ def axes_of_product(operands: Sequence[Tensor]) -> ProductAxes | None:
 
 
 def _resolve_plan(
-    place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions
+    place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions, *, fused: bool = False
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
     """The operands as the kernel takes them, and the plan."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
     if how.plan is None:
-        return arranged, plan_for_problem(place, problem, how.sums)
+        return arranged, plan_for_problem(place, problem, how.sums, fused=fused)
     return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
 
 
-def plan_for_problem(place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32") -> Plan | MatrixPlan:
+def plan_for_problem(
+    place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32", *, fused: bool = False
+) -> Plan | MatrixPlan:
     """The plan of a product that is not told one: by matrices of a subgroup, where the device has them; else the one
     found by tuning, or else the one of the least predicted time."""
     p, kind = problem, problem.dtypes[0]
@@ -227,7 +226,7 @@ def plan_for_problem(place: ExecutionSite, problem: ProductProblem, sums: Sums =
     if isinstance(found, MatrixPlan):
         return replace(found, columns=(not p.across[0], not p.across[1]))
     adapter = None if place.device is None else place.device.adapter
-    plan = tuned_plan(adapter, p) or choose_plan(p, adapter)
+    plan = tuned_plan(adapter, p) or choose_plan(p, adapter, fused=fused)
     return whole_splits(plan, p.k, plan.splits)
 
 
@@ -272,14 +271,32 @@ def problem_for_plans(a: Tensor, b: Tensor) -> ProductProblem | None:
     return arranged_for_kernel(groups, operands, turn=True)[1]
 
 
-def run_plan(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
-    """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
-    operands = as_planned(place, operands, plan)
-    if plan.splits == 1:
-        _run(place, operands, plan)
+def run_plan(
+    place: ExecutionSite,
+    operands: Operands,
+    plan: Plan | MatrixPlan,
+    others: tuple[Beside, ...] = (),
+    epilogue: Epilogue | None = None,
+) -> None:
+    """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan; with an
+    epilogue what that makes of it and of others of C's shape.
+
+    Where k is summed in parts each goes to a tensor of its own, (m, n, b, part), and a second pass adds them in their
+    order. With runs of B ahead the epilogue is the second pass: such products are small, and a kernel serves them all.
+    """
+    a, b, c = as_planned(place, operands, plan)
+    if plan.splits == 1 and (epilogue is None or isinstance(plan, MatrixPlan) or not plan.ahead):
+        _run(place, (a, b, c), plan, others, epilogue)
         return
-    a, b, c = (t if t.rank > 2 else with_layout(t, [*mode_layouts(t), Layout(1, 0)]) for t in operands)
-    _in_splits(place, (a, b, c), plan)
+    parts = _parts_like(place, with_mode(c, 3), plan)
+    if isinstance(plan, MatrixPlan):
+        rows, columns, batches, parted = mode_layouts(parts)
+        sums = with_layout(parts, [rows, columns, joined([batches, parted])])
+        _run(place, (with_mode(a, 3), with_mode(b, 3), sums), plan)
+    else:
+        _run(place, (a, b, parts), plan)
+    # Tiles may reach beyond C: what is added is the part of the sums that C has.
+    add_parts(place, corner(parts, mode_sizes(c)), c, others, epilogue)
 
 
 def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
@@ -290,23 +307,28 @@ def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
 
 
-def _run(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def _run(
+    place: ExecutionSite,
+    operands: Operands,
+    plan: Plan | MatrixPlan,
+    others: tuple[Beside, ...] = (),
+    epilogue: Epilogue | None = None,
+) -> None:
     """The product by this plan, without a second pass for its parts."""
-    place.run(matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel, *operands, plan=plan)
+    if isinstance(plan, Plan):
+        launch(place, operands, replace(plan, splits=1), others, epilogue)
+    elif epilogue is None:
+        place.run(matrix_matmul_kernel, *operands, plan=plan)
+    else:
+        place.run(epilogue_kernel, *operands, others, plan=plan, epilogue=epilogue)
 
 
-def _in_splits(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
-    """A product whose k is summed in parts: each part into a tensor of its own, of whole tiles, (m, n, batch, part),
-    and a second pass adds them in their order."""
-    A, B, C = operands
-    kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
-    partial = new_of_tiles(place, with_layout(C, [*mode_layouts(C), Layout(plan.splits, 0)]), plan.tile[:2], kept)
-    rows, columns, batches, parts = mode_layouts(partial)
-    _run(place, (A, B, with_layout(partial, [rows, columns, joined([batches, parts])])), plan)
-    # Tiles may reach beyond C: the second pass reads the part of the sums that C has.
-    call = Reduction(corner(partial, mode_sizes(C)), (3,), keepdims=False)
-    for tensors, static in launches("sum", call, place, C):
-        place.run(fold_kernel, *tensors, **static)
+def _parts_like(place: ExecutionSite, C: Tensor, plan: Plan | MatrixPlan) -> Tensor:
+    """A tensor for the parts of C (m, n, batch): of whole tiles where matrices are stored."""
+    whole = with_layout(C, [*mode_layouts(C), Layout(plan.splits, 0)])
+    if isinstance(plan, MatrixPlan):
+        return new_of_tiles(place, whole, plan.tile[:2], as_dtype(plan.types[1]))
+    return new_of_tiles(place, whole, (1, 1), C.dtype.accumulator)
 
 
 def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands) -> None:

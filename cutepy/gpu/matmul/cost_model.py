@@ -6,6 +6,7 @@ as long as the best of `PLANS`, in the geometric mean, and at most 1.09 times.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import ceil, log2, prod
@@ -36,6 +37,8 @@ PLANS_OF_FEW_ROWS = {
     ),
 }
 """Plans where k is contiguous in B (False), and where it is not (True)."""
+LARGE_PRODUCT = 1 << 32
+"""Multiply-adds from which a product has a kernel for its sizes alone."""
 
 # The GPU that was measured, an NVIDIA H200: its processors, the clocks of one of them in a microsecond as far as plans
 # use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
@@ -147,10 +150,12 @@ def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
     return [whole_splits(plan, problem.k, splits) for splits in sorted(counts)]
 
 
-def choose_plan(problem: ProductProblem, adapter: Adapter | None = None) -> Plan:
+def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fused: bool = False) -> Plan:
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
-    A discrete GPU gets that of `PLANS`, with its splits of k, that should take the least time.
+    On a discrete GPU products from `LARGE_PRODUCT` on have kernels of their own, by the plan of the least time. Smaller
+    ones have kernels for all sizes, by `SMALL`, `SKINNY` and `WIDE`, and those of few rows by plans of theirs as well:
+    each is a text. With an epilogue each is another, so a product that is `fused` with one has `SMALL` alone.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
@@ -159,12 +164,30 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None) -> Plan
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
         plan = Plan() if min(p.m, p.n) > FEW_ROWS else Plan((32, 32, 16), (8, 8))
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
-    return _quickest(p)
+    if large(p.m, p.n, p.k, p.batch):
+        return quickest(p)
+    return _of_few(p, fused)
+
+
+def large(*extents: int) -> bool:
+    """Whether a product of these extents, batches among them, has a kernel of its own."""
+    return prod(extents) >= LARGE_PRODUCT
 
 
 @lru_cache(maxsize=512)
-def _quickest(problem: ProductProblem) -> Plan:
-    plans = PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS
+def quickest(problem: ProductProblem) -> Plan:
+    """The plan of all, with its splits, that should take the least time."""
+    return _least(problem, PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS)
+
+
+@lru_cache(maxsize=512)
+def _of_few(problem: ProductProblem, fused: bool) -> Plan:
+    """The same of few plans."""
+    thin = PLANS_OF_FEW_ROWS[problem.across[1]][len(PLANS) :] if problem.m <= FEW_ROWS else ()
+    return _least(problem, (*((SMALL,) if fused else (SMALL, SKINNY, WIDE)), *thin))
+
+
+def _least(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
     split = [each for plan in plans for each in in_splits(problem, plan)]
     return min(split, key=lambda plan: predicted_us(problem, plan))
 

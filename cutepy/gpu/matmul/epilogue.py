@@ -20,6 +20,7 @@ from ..operations.pointwise import Pointwise, pointwise
 from .kernel_fma import multiply_tiles
 from .kernel_subgroup import multiply_matrices
 from .plan import MatrixPlan, Plan
+from .staging import Orders, orders_of
 
 PRODUCT = "c"
 """The name of the product's element in an epilogue."""
@@ -47,6 +48,19 @@ class Epilogue:
         met = dict(zip([PRODUCT, *self.others], (product, *others), strict=True))
         return self.operation.of_elements([met[name] for name in self.operation.names], self.types, dtype)
 
+    def store(
+        self, sums: Tensor, mine: Tensor, others: tuple[Tensor | Expr, ...], like_C: Callable[[Tensor], Tensor]
+    ) -> None:
+        """Store what it gives for each sum, with the elements of the tensors at its place."""
+        tensors = [like_C(other) for other in others if isinstance(other, Tensor)]
+
+        def of_element(c: Expr, *values: Expr) -> Expr:
+            elements = iter(values)
+            given = (next(elements) if isinstance(other, Tensor) else other for other in others)
+            return self.of(c, tuple(given), mine.dtype)
+
+        transform(sums, *tensors, mine, op=of_element)
+
 
 def operation_of(epilogue: EpilogueLike, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Beside]]:
     """The operation of an epilogue, and its operands, as tensors or as the numbers that they are.
@@ -68,23 +82,22 @@ def operation_of(epilogue: EpilogueLike, given: Mapping[str, object]) -> tuple[P
 
 @gpu.kernel
 def epilogue_kernel(
-    A: Tensor, B: Tensor, C: Tensor, others: tuple[Tensor | Expr, ...], *, plan: Plan | MatrixPlan, epilogue: Epilogue
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
+    others: tuple[Tensor | Expr, ...],
+    *,
+    plan: Plan | MatrixPlan,
+    epilogue: Epilogue,
+    orders: Orders | None = None,
 ) -> None:
     """C = epilogue(A B^T, *others), as `matmul_kernel` and `matrix_matmul_kernel`; the others are tensors of C's shape,
     and numbers."""
 
-    # What the kernels store: each sum, with the elements of the tensors at its place, in the order of the operands.
     def store(sums: Tensor, mine: Tensor, like_C: Callable[[Tensor], Tensor]) -> None:
-        tensors = [like_C(other) for other in others if isinstance(other, Tensor)]
-
-        def of_element(c: Expr, *values: Expr) -> Expr:
-            elements = iter(values)
-            given = (next(elements) if isinstance(other, Tensor) else other for other in others)
-            return epilogue.of(c, tuple(given), C.dtype)
-
-        transform(sums, *tensors, mine, op=of_element)
+        epilogue.store(sums, mine, others, like_C)
 
     if isinstance(plan, Plan):
-        multiply_tiles(A, B, C, plan, store)
+        multiply_tiles(A, B, C, plan, orders or orders_of(A, B, C), store)
     else:
         multiply_matrices(A, B, C, plan, store)

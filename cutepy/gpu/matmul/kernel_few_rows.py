@@ -17,7 +17,6 @@ from ...tensor import (
     clear,
     copy,
     gemm,
-    is_row_major,
     local_tile,
     make_fragment_like,
     make_tensor,
@@ -25,19 +24,19 @@ from ...tensor import (
 )
 from .. import Expr
 from .plan import Plan
-from .staging import PADDING, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
+from .staging import PADDING, Orders, Slabs, Store, copy_layout, known, of_batch, share_of, spread_over_grid
 
 
-def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Orders, store: Store) -> None:
     """The body of `matmul_kernel` for plans with `ahead`, which stores what `store` makes of the sums."""
     (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.threads_mnk, plan.ahead
     (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
-    batches = size(A, 2) if A.rank > 2 else 1
+    batches, splits = size(A, 2) if A.rank > 2 else 1, size(C, 3) if C.rank > 3 else 1
     # Who brings what: slabs (bm, bk) of A to shared memory, runs of 4 k for each thread of B to its registers.
     A, B = (of_batch(t, batch) for t in (A, B))
     block = (4, 4) if bm * bk >= 16 * tn * tk else None  # transposed in registers: shared memory takes vectors along k
-    copy_A = copy_layout((bm, bk), block, tn * tk, along_k=is_row_major(A))
-    copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=is_row_major(B))
+    copy_A = copy_layout((bm, bk), block, tn * tk, along_k=orders.across[0])
+    copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=orders.across[1])
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
     stand = b.unit(0, wide), b.unit(1, 4)
     # One piece of shared memory: first it holds a slab of A, row by row, in the end the sums. `parts_A` is the slab by
@@ -54,13 +53,13 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     k = size(A, 1)
     runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
     whole = ceil_div(runs, ahead)
-    first, turns = share_of(whole, plan.splits, batch // batches)
+    first, turns = share_of(whole, splits, batch // batches)
     next_A = make_fragment_like(a.part(first))
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
     a.load(gpu.minimum(first * (ahead // each), slabs - 1), next_A)
 
     def load_run(turn: Expr | int, n: int) -> None:
-        b.load(turn * ahead + n if runs % ahead == 0 else gpu.minimum(turn * ahead + n, runs - 1), held[n])
+        b.load(turn * ahead + n if known(runs % ahead == 0) else gpu.minimum(turn * ahead + n, runs - 1), held[n])
 
     # Before the loop: the first slab of A and `ahead` runs of B are on their way.
     for n in range(ahead):
@@ -79,12 +78,12 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
             mine = make_tensor(B.dtype.accumulator, held[n].layout)
             b.keep(held[n], mine, run)
             load_run(following, n)
-            with gpu.when(True if runs % ahead == 0 else run < runs):
+            with gpu.when(True if known(runs % ahead == 0) else run < runs):
                 rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
                 copy(parts_A(ALL, (ALL, stand[1], n % each)), rows)
                 for kk in range(4):
                     gemm(rows(ALL, kk), mine(((ALL, kk, 0, 0),)), acc)
-    total, owned, owns = _added(acc, memory, stand, plan, across=is_row_major(of_batch(C, batch)))
+    total, owned, owns = _added(acc, memory, stand, plan, across=orders.across[2])
 
     def like_C(tensor: Tensor) -> Tensor:
         return thread_value_partition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), owned)

@@ -11,18 +11,16 @@ from dataclasses import replace
 from math import prod
 
 from ... import gpu
-from ...layout import Layout, composition, leaves, size
+from ...layout import Layout, composition, size
 from ...layout import _ as ALL
 from ...tensor import (
     Tensor,
     clear,
     copy,
     gemm,
-    is_row_major,
     local_tile,
     make_fragment_like,
     make_tensor,
-    mode_layouts,
     thread_value_partition,
     transform,
 )
@@ -30,11 +28,13 @@ from .. import Expr
 from .kernel_few_rows import multiply_few_rows
 from .plan import Plan
 from .staging import (
+    Orders,
     SlabPipeline,
     Slabs,
     Store,
     copy_layout,
     of_batch,
+    orders_of,
     padded_slabs,
     pipelined,
     spread_over_grid,
@@ -42,31 +42,31 @@ from .staging import (
 
 
 @gpu.kernel
-def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
+def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan, orders: Orders | None = None) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
 
-    Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
-    and C the sums of the parts.
+    Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b). Where k is summed in parts C has these as well,
+    (m,n,b,parts), and each part is a sum of its own. `orders` are those of the operands, where strides are not known.
     """
-    multiply_tiles(A, B, C, plan, store_sums)
+    multiply_tiles(A, B, C, plan, orders or orders_of(A, B, C), store_sums)
 
 
-def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Orders, store: Store) -> None:
     """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
     if plan.ahead:
-        multiply_few_rows(A, B, C, plan, store)
+        multiply_few_rows(A, B, C, plan, orders, store)
         return
     # Where the workgroup stands in C.
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.threads_mnk
     (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread
-    batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
+    batches, splits, apart = size(A, 2) if A.rank > 2 else 1, size(C, 3) if C.rank > 3 else 1, orders.apart
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     # Who brings which elements of the slabs of A and B.
-    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=is_row_major(A))
-    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=is_row_major(B))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=orders.across[0])
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=orders.across[1])
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     # Who owns which rows and columns of the tile: their sums lie in its registers.
-    across = is_row_major(C)
+    across = orders.across[2]
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
     slice_, tid = tid // (tm * tn), tid % (tm * tn)
@@ -92,7 +92,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
             part_B = thread_value_partition(sB(ALL, at, stage), columns, mine[1])
             gemm(part_A, part_B, acc)
 
-    how = SlabPipeline(plan.stages, plan.splits, repeat_last=plan.repeat_last)
+    how = SlabPipeline(plan.stages, splits, repeat_last=plan.repeat_last)
     next_A, next_B = make_fragment_like(a.part(0)), make_fragment_like(b.part(0))  # a slab on its way
     pipelined((a, b), (next_A, next_B), (sA, sB), batch // batches, how, multiply)
     if tk == 1:
@@ -150,16 +150,6 @@ def _owned(extent: int, threads: int, apart: bool) -> Layout:
     with `apart` single indices, each `threads` after the last one."""
     shape = threads, (4, extent // (4 * threads))
     return Layout(shape, (1, (threads, 4 * threads)) if apart else (4, (1, 4 * threads)))
-
-
-SHORT_K = 256
-"""Columns of k up to which storing a result takes a good part of a product's time."""
-
-
-def _apart(C: Tensor, k: int) -> bool:
-    """Whether threads own single places, side by side: where no vector of C can be stored, and storing takes long."""
-    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
-    return k <= SHORT_K and any(place % 4 for place in (*steps, C.offset))
 
 
 def _fragment(rows: int, columns: int, across: bool) -> Layout:

@@ -35,6 +35,11 @@ from .. import Expr, Limits
 from ..operations.operand import ExecutionSite
 
 
+def known(condition: object) -> bool:
+    """Whether a comparison of sizes is known to hold; of sizes that only the launch knows it may hold, or not."""
+    return isinstance(condition, bool) and condition
+
+
 def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:
     """The rows and columns of k that a thread brings at a time: 4 rows, which shared memory takes as one vector, and
     as many columns as its share has and one vector reads where k is contiguous.
@@ -116,7 +121,7 @@ class Slabs:
     @property
     def nearest(self) -> bool:
         """Whether loads beyond the operand are moved to its last elements; a swizzled operand keeps its predicates."""
-        uneven = any(size(self.source, mode) % self.tile[mode] for mode in (0, 1))
+        uneven = any(not known(size(self.source, mode) % self.tile[mode] == 0) for mode in (0, 1))
         return uneven and isinstance(self.source.layout, Layout)
 
     def load(self, slab: Expr | int, registers: Tensor) -> None:
@@ -131,7 +136,8 @@ class Slabs:
             row = self.block * (rows // vm) + self.unit(0, vm) + at % rows // vm
             column = slab * (depth // vk) + self.unit(1, vk) + at // rows // vk
             for (x, wide, r), (y, deep, c) in product(self._inside(0, row, vm), self._inside(1, column, vk)):
-                copy(self._block(r, c, (wide, deep)), _block_of(registers, (x, y, i, j), (wide, deep)))
+                block = local_tile(self.source, (wide, deep), (r, c))
+                copy(block, _block_of(registers, (x, y, i, j), (wide, deep)))
 
     def store(self, registers: Tensor, staged: Tensor, slab: Expr | int) -> None:
         """Bring the registers, which hold slab `slab`, to its place in shared memory, (rows, k)."""
@@ -140,7 +146,7 @@ class Slabs:
     def keep(self, registers: Tensor, target: Tensor, slab: Expr | int) -> None:
         """Bring the registers, which hold slab `slab`, to the values of `target`, with 0 beyond the operand's k."""
         (rows, depth), extent = self.tile, size(self.source, 1)
-        if not self.nearest or extent % depth == 0:
+        if not self.nearest or known(extent % depth == 0):
             copy(registers, target)
             return
         columns = self.target(make_counting_tensor(Layout((rows, depth), (0, 1)), dtype=u32))
@@ -159,18 +165,14 @@ class Slabs:
 
     def _inside(self, mode: int, unit: Expr, width: int) -> list[tuple[int, int, Expr]]:
         """Vector number `unit` along a mode of the operand, moved inside it, as pieces (first element of the vector,
-        how many, index in the operand): one piece, or single elements where vectors do not divide the extent."""
+        how many, number of the piece in the operand): one piece, or single elements where vectors do not divide the
+        extent."""
         extent = size(self.source, mode)
-        if extent % width == 0:
-            return [(0, width, gpu.minimum(unit, extent // width - 1) * width)]
+        if mode == 1 and known(extent % self.tile[mode] == 0):  # of whole slabs each is inside
+            return [(0, width, unit)]
+        if known(extent % width == 0):
+            return [(0, width, gpu.minimum(unit, extent // width - 1))]
         return [(first, 1, gpu.minimum(unit * width + first, extent - 1)) for first in range(width)]
-
-    def _block(self, row: Expr, column: Expr, shape: tuple[int, int]) -> Tensor:
-        """A block of the operand from (row, column) on."""
-        along = self.source.layout
-        assert isinstance(along, Layout)
-        steps = leaves(along[0].stride)[0], leaves(along[1].stride)[0]
-        return Tensor(self.source.engine, Layout(shape, steps), self.source.offset + along[0](row) + along[1](column))
 
 
 def _block_of(registers: Tensor, at: tuple[int, int, int, int], shape: tuple[int, int]) -> Tensor:
@@ -178,6 +180,27 @@ def _block_of(registers: Tensor, at: tuple[int, int, int, int], shape: tuple[int
     steps = leaves(registers.stride)
     place = sum(step * index for step, index in zip(steps, at, strict=True))
     return Tensor(registers.engine, Layout(shape, steps[:2]), registers.offset + place)
+
+
+SHORT_K = 256
+"""Columns of k up to which storing a result takes a good part of a product's time."""
+
+
+@gpu.static_type
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How the operands of a product lie in memory: whether A, B and C are row-major, and whether threads own single
+    places of C, side by side: where no vector of it can be stored, and storing takes long."""
+
+    across: tuple[bool, bool, bool]
+    apart: bool = False
+
+
+def orders_of(A: Tensor, B: Tensor, C: Tensor) -> Orders:
+    """The orders of operands whose layouts are known."""
+    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
+    apart = size(A, 1) <= SHORT_K and any(place % 4 for place in (*steps, C.offset))
+    return Orders((is_row_major(A), is_row_major(B), is_row_major(C)), apart)
 
 
 COPY_THREADS = 128
@@ -224,17 +247,23 @@ tensor of C's shape, as a function of that."""
 
 
 def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
-    """The matrix (mode 0, mode 1) of a batch, where the tensor has a last mode of batches; else the tensor itself.
+    """The matrix (mode 0, mode 1) of a batch, where the tensor has a mode of batches, and perhaps one of parts of k
+    after it; else the tensor itself.
 
     Batches are counted again from 0 after the last: those of a part of k go on from those of the part before.
     """
-    return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
+    if tensor.rank == 2:
+        return tensor
+    batches = size(tensor, 2)
+    parts = (batch // batches,) if tensor.rank > 3 else ()
+    matrix: Tensor = tensor(ALL, ALL, batch % batches, *parts)
+    return matrix
 
 
 def spread_over_grid(C: Tensor, tile: tuple[int, ...], threads: int) -> tuple[Expr, Expr, Expr]:
     """Launch a workgroup for each tile of C. Returns the column and the row of its tile, and its batch."""
-    grid = ceil_div(size(C, 1), tile[1]), ceil_div(size(C, 0), tile[0]), size(C, 2) if C.rank > 2 else 1
-    if max(grid[1:]) <= Limits().workgroups:
+    grid = ceil_div(size(C, 1), tile[1]), ceil_div(size(C, 0), tile[0]), prod(size(C, i) for i in range(2, C.rank))
+    if not any(known(n > Limits().workgroups) for n in grid[1:]):
         gpu.launch(grid=grid, threads=threads)
         return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
     # Only the first dimension of a grid may be longer than the limit: rows and batches are laid out along it.
@@ -245,10 +274,16 @@ def spread_over_grid(C: Tensor, tile: tuple[int, ...], threads: int) -> tuple[Ex
 
 def share_of(slabs: int, splits: int, part: Expr) -> tuple[Expr | int, Expr | int]:
     """The first slab of part number `part` of k, and how many slabs it has: all but the last part have equally many."""
-    if splits == 1:
-        return 0, slabs
+    if known(splits == 1):
+        return (0 if isinstance(slabs, int) else gpu.constant(0, u32)), slabs
     share = ceil_div(slabs, splits)
-    return part * share, share if slabs % splits == 0 else gpu.minimum(share, slabs - part * share)
+    if known(slabs % splits == 0):
+        return part * share, share
+    first = part * share
+    if isinstance(splits, int):
+        return first, gpu.minimum(share, slabs - first)
+    # Of an unknown number of parts some may be empty: what they load beforehand is there, and no turn uses it.
+    return gpu.minimum(first, slabs - 1), gpu.minimum(share, slabs - gpu.minimum(first, slabs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +321,8 @@ def pipelined(
 
     if how.ahead:
         load(first)
-    # Loads that are moved inside an operand cost address arithmetic in each thread: they are not repeated for nothing.
-    always = how.repeat_last and not (a.nearest or b.nearest)
+    # Loads that are moved inside an operand cost address arithmetic in each turn: they are not repeated for nothing.
+    always, whole = how.repeat_last and known(size(a.source, 1) % a.tile[1] == 0), known(how.splits == 1)
     for k in gpu.loop(turns):
         if not how.ahead:
             load(first + k)
@@ -297,7 +332,7 @@ def pipelined(
         gpu.barrier()  # with two stages one is enough: the slab before the last is not read after the last barrier
         if how.ahead:
             with gpu.when(True if always else k + 1 < turns):
-                load(gpu.minimum(first + k + 1, slabs - 1) if always or how.splits > 1 else k + 1)
+                load(gpu.minimum(first + k + 1, slabs - 1) if always or not whole else k + 1)
         multiply(stage)
         if how.stages == 1:
             gpu.barrier()

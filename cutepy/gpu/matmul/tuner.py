@@ -37,6 +37,7 @@ from .cost_model import (
     choose_plan,
     in_splits,
     predicted_us,
+    quickest,
     registers_per_thread,
     slabs_of,
     smem_words_per_fma,
@@ -177,7 +178,7 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: predicted_us(problem, plan))
     before: Counter[object] = Counter()
     placed: list[tuple[int, int, Plan]] = []
-    for plan in dict.fromkeys([choose_plan(problem, adapter), *likeliest]):
+    for plan in dict.fromkeys([choose_plan(problem, adapter), quickest(problem), *likeliest]):
         placed.append((before[plan.tile, plan.threads], len(placed), plan))
         before[plan.tile, plan.threads] += 1
     return [plan for _, _, plan in sorted(placed)]

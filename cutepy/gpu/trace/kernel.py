@@ -123,6 +123,7 @@ from .unknown_sizes import (
     stand_ins,
     tells_apart,
     unaligned,
+    written_view,
 )
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
@@ -383,8 +384,11 @@ class KernelFunction(NotebookRepr):
                     return
             call = self._bind(args, static)
             device = device_of(call)
-            specs = specs_of(call, self._specs) if self._specs else by_itself(call, self._met) if self._learns else {}
-            sized = self._sized(call, device or default_device(), specs=specs)
+            asked = [specs_of(call, self._specs)] if self._specs else by_itself(call, self._met) if self._learns else []
+            sized, specs = None, {}
+            for specs in asked:
+                if (sized := self._sized(call, device or default_device(), specs=specs)) is not None:
+                    break
             traced = sized.traced if sized else self._form(call)
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
@@ -668,6 +672,8 @@ class KernelFunction(NotebookRepr):
         sized = of_sizes(call, specs, self.given)
         if not isinstance(sized, str):
             sized = self._without_offsets(sized)
+        if not isinstance(sized, str) and any(a.sizes is not None and a.sizes.view for a in sized.arguments):
+            raise _only_known(name, "two of its tensors are one memory under two layouts")
         if isinstance(sized, str):
             raise _only_known(name, sized)
         plain, wide = unaligned(sized), aligned_class(sized)
@@ -782,6 +788,8 @@ class KernelFunction(NotebookRepr):
             told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
             self._unsized[call.key] = told
             return told
+        buffers = enumerate(traced.kernel.buffers)
+        traced.refused = traced.refused or written_view(call, [slot for slot, b in buffers if b.writable])
         if traced.refused:
             self._unsized[call.key] = traced.refused
             return traced.refused

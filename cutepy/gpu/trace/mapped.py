@@ -18,6 +18,7 @@ from ...errors import KernelError
 from ...layout import Layout
 from ...layout.affine import Congruent, signed
 from ...layout.values.int_tuple import leaves, map_leaves
+from ...layout.values.layout import _make
 from ...tensor.dtypes import MatrixType, Window, u32
 from .. import ir
 from ..ir.place import user_place
@@ -117,7 +118,7 @@ class MappedEngine(BufferEngine):
             value, path = getattr(step, "value", step), getattr(step, "path", ())
             return value * far.get(path[0], 1) if path and isinstance(value, int) else int(bool(path)) << 99
 
-        return Layout(layout.shape, map_leaves(number, layout.stride))
+        return _make(layout.shape, map_leaves(number, layout.stride))
 
     def load_matrix(self, matrix: MatrixType, window: Window) -> ir.Expr:
         raise self._refused()

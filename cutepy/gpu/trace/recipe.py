@@ -151,7 +151,9 @@ class _Writer:
         ]
         if a.slot in self.first:
             j = self.first[a.slot]
-            same = f"b{i} is b{j} and e{i}.length == e{j}.length and o{i} == o{j} and l{i} == l{j}"
+            same = f"b{i} is b{j} and e{i}.length == e{j}.length"
+            if a.sizes is None or not a.sizes.view:
+                same += f" and o{i} == o{j} and l{i} == l{j}"
             self.lines.append(f"        if not ({same}): return None")
         else:
             others = [f"b{i} is b{j} or " for j in self.first.values()]

@@ -108,11 +108,13 @@ def _entries(text: str, part: str) -> tuple[int | str, ...]:
 @dataclass(frozen=True, slots=True)
 class ArgumentSizes:
     """The class of a tensor of unknown sizes: names or numbers of its extents, the strides that are known, and whether
-    4 divides its offset, its other strides, and its extent along stride 1."""
+    4 divides its offset, its other strides, and its extent along stride 1. A `view` has its memory with an earlier
+    argument, of which it is no copy: only a kernel that writes nothing there takes it."""
 
     shape: tuple[int | str, ...]
     stride: tuple[int | None, ...]
     aligned: bool
+    view: bool = False
 
 
 def specs_of(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> dict[str, SizeSpec]:
@@ -163,7 +165,10 @@ def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[s
     reason = reason or _unsuited(call, specs)
     if reason:
         return reason
-    chosen = {a.name: _class_of(a, specs[a.name]) for a in call.arguments if a.name in specs}
+    views = {a.name for _, a in _views(call, specs)}
+    chosen = {
+        a.name: replace(_class_of(a, specs[a.name]), view=a.name in views) for a in call.arguments if a.name in specs
+    }
     aligned = all(sizes.aligned for name, sizes in chosen.items() if specs[name].rest != OWN)
     arguments = [
         replace(a, sizes=replace(chosen[a.name], aligned=aligned and specs[a.name].rest != OWN), origin=None)
@@ -207,22 +212,28 @@ def looks_at_offsets(function: FunctionType) -> str:
     return ""
 
 
-def by_itself(call: BoundArguments, met: dict[Any, dict[str, tuple[Any, set[bool]]]]) -> dict[str, SizeSpec]:
+def by_itself(call: BoundArguments, met: dict[Any, dict[str, tuple[Any, set[int]]]]) -> list[dict[str, SizeSpec]]:
     """The tensors of a call whose sizes and strides are taken as unknown: those that had others in an earlier call that
-    is like it in all else. `met` keeps, by what calls have alike, the layout that each had first, and whether it has
-    changed. Sizes that are equal by accident are two unknowns."""
+    is like it in all else. `met` keeps, by what calls have alike, the layout that each had first, and which modes have
+    changed. Sizes that are equal by accident are two unknowns. For a kernel that asks for numbers the second answer has
+    the sizes that have not changed."""
     alike = tuple([(a.dtype, a.weak, a.packed, a.slot, a.writable, rank_of(a)) for a in call.arguments]), call.rest
     seen = met.setdefault(alike, {})
-    found: dict[str, SizeSpec] = {}
+    found: list[dict[str, SizeSpec]] = [{}, {}]
     for a in call.arguments:
         if a.tensor is None or _not_plain(a):
             continue
         first, changed = seen.setdefault(a.name, (a.tensor.layout, set()))
         if a.tensor.layout != first:
-            changed.add(True)
+            sizes = zip(_flat(a.tensor.layout.shape), _flat(first.shape), strict=True)
+            changed |= {axis for axis, (n, before) in enumerate(sizes) if n != before}
+            changed.add(-1)
         if changed:
-            found[a.name] = SizeSpec(("?",) * rank_of(a), (None,) * rank_of(a))
-    return found
+            strides = (None,) * rank_of(a)
+            found[0][a.name] = SizeSpec(("?",) * rank_of(a), strides)
+            kept = [n if axis not in changed and n else "?" for axis, n in enumerate(_flat(a.tensor.layout.shape))]
+            found[1][a.name] = SizeSpec(tuple(kept), strides)
+    return found if found[0] else []
 
 
 def rank_of(a: Argument) -> int:
@@ -276,19 +287,43 @@ def _not_plain(a: Argument) -> str:
     return ""
 
 
-def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
-    """What of a call the proofs for all sizes do not cover."""
+def _views(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> list[tuple[Argument, Argument]]:
+    """The arguments of unknown sizes, each after another of one memory, that differ in layout, offset or annotation."""
     slots: dict[int, Argument] = {}
+    found: list[tuple[Argument, Argument]] = []
     for a in call.arguments:
         if a.tensor is None:
             continue
         other = slots.setdefault(a.slot, a)
         if other is not a and (a.name in specs or other.name in specs):
             assert other.tensor is not None  # it has a slot
-            if a.tensor.layout != other.tensor.layout or a.offset != other.offset or other.name not in specs:
-                return f"{other.name} and {a.name} are one memory under two layouts"
-            if specs.get(a.name) != specs[other.name]:
-                return f"{other.name} and {a.name} are one memory, annotated in two ways"
+            same = a.tensor.layout == other.tensor.layout and a.offset == other.offset
+            if not same or specs.get(a.name) != specs.get(other.name):
+                found.append((other, a))
+    return found
+
+
+def written_view(call: BoundArguments, written: Iterable[int]) -> str:
+    """Which arguments of one memory differ where a kernel writes the memories of these numbers; "" if none do."""
+    names = {a.name: SizeSpec(a.sizes.shape, a.sizes.stride) for a in call.arguments if a.sizes is not None}
+    slots = frozenset(written)
+    return next((_told(one, other) for one, other in _views(call, names) if one.slot in slots), "")
+
+
+def _told(one: Argument, other: Argument) -> str:
+    same = one.tensor is not None and other.tensor is not None and one.tensor.layout == other.tensor.layout
+    how = "one memory, annotated in two ways" if same and one.offset == other.offset else "one memory under two layouts"
+    return f"{one.name} and {other.name} are {how}"
+
+
+def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
+    """What of a call the proofs for all sizes do not cover."""
+    for one, other in _views(call, specs):
+        if {one.name, other.name} - specs.keys() or rank_of(one) != rank_of(other):
+            return _told(one, other)
+    for a in call.arguments:
+        if a.tensor is None:
+            continue
         if a.name not in specs:
             continue
         shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
@@ -323,10 +358,10 @@ def _class_of(a: Argument, spec: SizeSpec) -> ArgumentSizes:
 
 def _class_by_strides(a: Argument, spec: SizeSpec, shape: tuple[int, ...], stride: tuple[int, ...]) -> ArgumentSizes:
     """The class of a tensor of any rank: its first stride that is 1 is known to be, and those that are 0; of one whose
-    sizes are its own no stride is, and it is accessed element by element."""
+    sizes are its own only those that its annotation says, and it is accessed element by element."""
     names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
     if spec.rest == OWN:
-        return ArgumentSizes(names, (None,) * len(names), False)
+        return ArgumentSizes(names, spec.stride, False)
     unit = next((i for i, (n, step) in enumerate(zip(shape, stride, strict=True)) if step == 1 and n > 1), None)
     unit = 0 if unit is None and shape and max(shape) == 1 else unit
     known = [1 if i == unit else 0 if step == 0 and shape[i] > 1 else None for i, step in enumerate(stride)]
@@ -494,18 +529,25 @@ def stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> dic
                 for axis, n in enumerate(own.shape)
             ]
         )
-        if a.slot in buffers:
+        if a.slot in buffers and not own.view:
             found[a.name] = buffers[a.slot]
             continue
         unit = WIDEST if own.aligned else 1
         strides = tuple([_stride(sizes, a.name, axis, step, unit) for axis, step in enumerate(own.stride)])
         first = ir.param(_named(sizes, f"{a.name}_at", f"{a.name}.offset", unit), u32)
-        shape = tuple([n if isinstance(n, int) else n.in_kernel() for n in extents])
-        buffer = ir.Buffer(a.name, a.dtype, ir.UNKNOWN_LENGTH, note=f"({','.join(map(str, own.shape))})", shape=shape)
+        if own.view:
+            memory = buffers[a.slot].engine
+            assert isinstance(memory, MappedEngine)
+            buffer = memory.buffer
+        else:
+            shape = tuple([n if isinstance(n, int) else n.in_kernel() for n in extents])
+            note = f"({','.join(map(str, own.shape))})"
+            buffer = ir.Buffer(a.name, a.dtype, ir.UNKNOWN_LENGTH, note=note, shape=shape)
         engine = MappedEngine(
             trace, buffer, a.writable, first=linear(first).times(unit), extents=extents, strides=strides
         )
-        found[a.name] = buffers[a.slot] = Tensor(engine, _identity(extents))
+        found[a.name] = Tensor(engine, _identity(extents))
+        buffers.setdefault(a.slot, found[a.name])
     for fact in given:
         sizes.state(fact)
     return found

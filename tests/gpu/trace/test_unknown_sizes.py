@@ -500,3 +500,53 @@ def test_an_operation_on_a_tensor_that_nothing_decides_names_the_fact() -> None:
 
     every_second.interpret(some(20), np.zeros(8, np.float32))
     assert "state a fact" in every_second.size_reason
+
+
+def test_views_of_one_memory_are_read_as_their_own() -> None:
+    """Three views of one array, as Q, K and V of one product: one form serves them at all offsets and strides."""
+
+    @gpu.kernel
+    def added(q: "(M,N)", k: "(M,N)", v: "(N,M)", y: "(M,N)") -> None:
+        M, N = y.shape
+        gpu.launch(grid=M, threads=32)
+        i = gpu.workgroup.x
+        for j in gpu.loop(N, start=gpu.thread, step=32):
+            y[i, j] = q[i, j] + k[i, j] * v[j, i]
+
+    before = added.stats.traces
+    for m, n in ((5, 40), (7, 9), (33, 3)):
+        memory = np.random.default_rng(m).standard_normal((m, 3 * n)).astype(np.float32)
+        whole = make_tensor(memory)
+        q, k = (Tensor(whole.engine, Layout((m, n), (3 * n, 1)), at) for at in (0, n))
+        v = Tensor(whole.engine, Layout((n, m), (1, 3 * n)), 2 * n)
+        y = np.zeros((m, n), np.float32)
+        added.interpret(q, k, v, y)
+        assert added.size_reason == "" and added.verify(q, k, v, y).ok
+        np.testing.assert_allclose(y, memory[:, :n] + memory[:, n : 2 * n] * memory[:, 2 * n :], rtol=1e-6)
+    assert added.stats.traces - before == 2  # with vectors, and without
+    # What is written there is a known size's, and judged as such.
+    turned = Tensor(whole.engine, Layout((n, m), (1, 3 * n)))
+    assert added.verify(q, k, turned, Tensor(whole.engine, Layout((m, n), (3 * n, 1)))).ok
+    assert "one memory" in added.size_reason
+
+
+def test_sizes_that_did_not_change_stay_numbers_where_a_kernel_asks_for_them() -> None:
+    """A width of registers is a number; the rows are not."""
+
+    @gpu.kernel
+    def doubled(x: Tensor, y: Tensor) -> None:
+        gpu.launch(grid=x.shape[0], threads=1)
+        row = gpu.shared("f32", x.shape[1])
+        for j in gpu.loop(x.shape[1]):
+            row[j] = x[gpu.workgroup.x, j]
+        for j in gpu.loop(x.shape[1]):
+            y[gpu.workgroup.x, j] = row[j] * 2
+
+    device = gpu.default_device()
+    for rows in (4, 5, 9, 1, 70):
+        x = np.arange(rows * 8, dtype=np.float32).reshape(rows, 8)
+        y = gpu.empty((rows, 8))
+        doubled(gpu.array(x), y)
+        assert np.array_equal(y.numpy(), 2 * x)
+    device.wait()
+    assert doubled.size_reason == "" and doubled.stats.traces <= 4

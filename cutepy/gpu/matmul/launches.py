@@ -1,0 +1,144 @@
+"""How products are launched: kernels for all sizes, one of few by how the operands lie, and the sum of parts of k.
+
+Law: a launch over A (m,k,b), B (n,k,b), C (m,n,b,parts) and others (m,n,b) is by a form in which sizes, strides and
+offsets are values. What such a form does not cover, nested modes for one, is traced for its sizes
+(`trace/unknown_sizes.py`), and so is a `large` product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ... import gpu
+from ...layout import Layout, ceil_div, leaves, size
+from ...layout import _ as ALL
+from ...tensor import (
+    Tensor,
+    clear,
+    copy,
+    is_row_major,
+    local_tile,
+    make_fragment_like,
+    mode_layouts,
+    thread_value_partition,
+    transform,
+    with_layout,
+)
+from .. import Expr, KernelFunction
+from ..operations.operand import ExecutionSite
+from .cost_model import large
+from .epilogue import Beside, Epilogue, epilogue_kernel
+from .kernel_fma import matmul_kernel
+from .plan import Plan
+from .staging import Orders, of_batch, orders_of
+
+Near = tuple[str, int | None, bool]
+"""An operand by its name, the mode along which it has stride 1, None for none, and whether 4 neighbours along it are an
+aligned vector everywhere."""
+MODES = {"A": "MKL", "B": "NKL", "C": "MNLP", "parts": "MNLP", "result": "MNL", "others": "MNL"}
+"""The sizes of operands, by name."""
+PARTS_TILE, PARTS_OWNED = (16, 64), Layout(((16, 16), 4), ((64, 1), 16))
+"""The tile of C in which a workgroup adds the parts of k, and from (thread, value) to its elements, for rows that lie
+side by side; for columns the same is turned over."""
+
+
+@lru_cache(maxsize=256)
+def for_strides(kernel: KernelFunction, near: tuple[Near, ...], divisor: int = 1, *, rank: int = 3) -> KernelFunction:
+    """The kernel for all sizes of operands that lie so; of what is not told by vectors elements are accessed one by
+    one. `divisor` divides K. Tensors have so many modes, the result of parts one more, or 2."""
+    sizes: dict[str, str] = {}
+    for name, unit, vectors in (*near, ("others", None, near[-1][2])):
+        modes = MODES[name][: 2 if rank == 2 else None]
+        strides = ",".join("1" if mode == unit else "?" for mode in range(len(modes)))
+        more = "" if vectors and unit is not None else ",..." if vectors else ",?..."
+        sizes[name] = f"({','.join(modes)}{more})" + (f":({strides})" if unit is not None else "")
+    return gpu.kernel(sizes=sizes, given=[f"{divisor} divides K"] if divisor > 1 else ())(kernel.function)
+
+
+def near(name: str, tensor: Tensor, usual: int) -> Near:
+    """How an operand lies: the `usual` mode comes first, and one of one element has any stride."""
+    steps = [[f for f in zip(leaves(m.shape), leaves(m.stride), strict=True) if f[0] > 1] for m in mode_layouts(tensor)]
+    unit = next((mode for mode in (usual, 1 - usual) if [step for _, step in steps[mode]][:1] in ([1], [])), None)
+    if unit is None:
+        return name, None, False
+    apart = [step for mode, of_mode in enumerate(steps) if mode != unit for _, step in of_mode]
+    numbers = [tensor.offset, *(n for n, _ in steps[unit]), *apart]
+    return name, unit, len(steps[unit]) == 1 and not any(number % 4 for number in numbers)
+
+
+def with_mode(tensor: Tensor, rank: int) -> Tensor:
+    """The tensor with so many modes, the last ones of one element."""
+    modes = mode_layouts(tensor)
+    return with_layout(tensor, [*modes, *[Layout(1, 0)] * (rank - len(modes))]) if len(modes) < rank else tensor
+
+
+def launch(
+    place: ExecutionSite,
+    operands: tuple[Tensor, Tensor, Tensor],
+    plan: Plan,
+    others: Sequence[Beside] = (),
+    epilogue: Epilogue | None = None,
+) -> None:
+    """A product by multiply-adds of A (m,k,b) and B (n,k,b) into C (m,n,b,parts), or what the epilogue makes of it and
+    of others (m,n,b); the last modes may be left out."""
+    batches = max(t.rank for t in operands) > 2
+    a, b, c = (with_mode(t, rank if batches else 2) for t, rank in zip(operands, (3, 3, 4), strict=True))
+    beside = tuple([with_mode(t, 3) if batches and isinstance(t, Tensor) else t for t in others])
+    kernel, static = (matmul_kernel, {}) if epilogue is None else (epilogue_kernel, {"epilogue": epilogue})
+    given = (a, b, c) if epilogue is None else (a, b, c, beside)
+    if large(a.size, size(b, 0)):
+        place.run(kernel, *given, plan=plan, **static)
+        return
+    # Where whole slabs are all of k nothing is beyond it; else only plans that read ahead load vectors along k.
+    slab = 4 * plan.threads_mnk[2] if plan.ahead else plan.tile[2]
+    whole = size(a, 1) % slab == 0
+    lies: list[Near] = [near("A", a, 1), near("B", b, 0), near("C", c, 1)]
+    if any(unit is None for _, unit, _ in lies):
+        lies = [(name, None, False) for name, _, _ in lies]
+    elif not (whole or plan.ahead):
+        lies = [(name, unit, vectors and (unit == 0 or name == "C")) for name, unit, vectors in lies]
+    sized = for_strides(kernel, tuple(lies), slab if whole and lies[0][2] else 1, rank=3 if batches else 2)
+    known = orders_of(a, b, c)
+    across = [order if unit is None else unit == 1 for order, (_, unit, _) in zip(known.across, lies, strict=True)]
+    place.run(sized, *given, plan=plan, orders=Orders((across[0], across[1], across[2]), known.apart), **static)
+
+
+@gpu.kernel
+def parts_kernel(
+    parts: Tensor, result: Tensor, others: tuple[Tensor | Expr, ...], *, across: bool, epilogue: Epilogue | None
+) -> None:
+    """result = epilogue(sum over p of parts[m, n, b, p], *others): parts (m,n,b,p), result (m,n,b), others alike."""
+    tile = PARTS_TILE if across else PARTS_TILE[::-1]
+    gpu.launch(
+        grid=(ceil_div(size(result, 1), tile[1]), ceil_div(size(result, 0), tile[0]), size(result, 2)), threads=256
+    )
+    owned = PARTS_OWNED if across else Layout(((16, 16), 4), ((4, 64), 1))
+
+    def mine(matrix: Tensor) -> Tensor:
+        return thread_value_partition(local_tile(matrix, tile, (gpu.workgroup.y, gpu.workgroup.x)), owned)
+
+    batch = gpu.workgroup.z
+    target = mine(result(ALL, ALL, batch))
+    total = make_fragment_like(target, parts.dtype)
+    part = make_fragment_like(target, parts.dtype)
+    clear(total)
+    for p in gpu.loop(size(parts, 3)):
+        copy(mine(parts(ALL, ALL, batch, p)), part)
+        transform(total, part, total, op=lambda x, y: x + y)
+    if epilogue is None:
+        copy(total, target)
+        return
+    epilogue.store(total, target, others, lambda tensor: mine(of_batch(tensor, batch)))
+
+
+def add_parts(
+    place: ExecutionSite, parts: Tensor, result: Tensor, others: Sequence[Beside] = (), epilogue: Epilogue | None = None
+) -> None:
+    """The sum of the parts (m,n,b,p) in their order, or what the epilogue makes of it and of others, into the result
+    (m,n,b)."""
+    result = with_mode(result, 3)
+    across = is_row_major(result)
+    kernel = for_strides(parts_kernel, (near("parts", parts, 1), near("result", result, 1)))
+    beside = tuple([with_mode(t, 3) if isinstance(t, Tensor) else t for t in others])
+    place.run(kernel, parts, result, beside, across=across, epilogue=epilogue)

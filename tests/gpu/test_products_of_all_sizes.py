@@ -1,0 +1,151 @@
+"""Products by kernels in which sizes, strides and offsets are values: right at all of them, by few texts."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cutepy import gpu, make_tensor, ops
+from cutepy.gpu.matmul import cost_model
+from cutepy.gpu.matmul.cost_model import LARGE, PLANS, PLANS_OF_FEW_ROWS, SMALL, whole_splits
+from cutepy.gpu.matmul.launches import near
+from cutepy.gpu.matmul.plan import Plan
+from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.layout import Layout
+from cutepy.tensor import Tensor
+
+FEW = [plan for along in (True, False) for plan in PLANS_OF_FEW_ROWS[along][len(PLANS) :]]
+EDGES = [1, 2, 3, 4, 7, 8, 13, 15, 16, 17, 31, 32, 33, 36, 63, 64, 65, 67, 127, 128, 129]
+"""Sizes around the edges of tiles and of vectors, and primes."""
+
+
+class Views:
+    """Random views of arrays, by a seed."""
+
+    def __init__(self, seed: str) -> None:
+        self.pick, self.random = random.Random(seed), np.random.default_rng(len(seed))
+
+    def view(self, *shape: int, kinds: str = "plain offset step reversal turned") -> np.ndarray:
+        kind = self.pick.choice(kinds.split())
+        if kind == "turned" and len(shape) > 1:
+            return self.view(*shape[:-2], shape[-1], shape[-2], kinds="plain offset").swapaxes(-1, -2)
+        step, first = 2 if kind == "step" else 1, self.pick.choice([1, 3, 4]) if kind == "offset" else 0
+        memory = self.random.standard_normal([step * n + first for n in shape]).astype(np.float32)
+        found = memory[tuple([slice(first, first + step * n, step) for n in shape])]
+        return found[..., ::-1] if kind == "reversal" else found
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[KernelFunction]:
+    """The kernels of products that are interpreted."""
+    found: list[KernelFunction] = []
+    interpret = KernelFunction.interpret
+
+    def noted(self: KernelFunction, *args: Any, **static: Any) -> None:
+        interpret(self, *args, **static)
+        found.append(self)
+        if self.__name__ in ("matmul_kernel", "epilogue_kernel", "parts_kernel"):
+            assert self.size_reason == "", self.size_reason
+
+    monkeypatch.setattr(KernelFunction, "interpret", noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    "plan", [SMALL, LARGE, Plan(), *FEW], ids=lambda plan: "x".join(map(str, (*plan.tile, plan.ahead)))
+)
+def test_they_are_numpys_at_all_sizes(plan: Plan, launched: list[KernelFunction]) -> None:
+    """Views by offset, step, reversal and turned; batches; k in parts; an epilogue with a number."""
+    views = Views(str(plan))
+    for case in range(5):
+        m, n, k = (views.pick.choice(EDGES) for _ in "mnk")
+        batch = views.pick.choice([(), (), (3,)])
+        a, b = views.view(*batch, m, k), views.view(*views.pick.choice([batch, ()]), k, n)
+        cut = whole_splits(plan, k, views.pick.choice([1, 1, 3]))
+        exact = a.astype(np.float64) @ b
+        if case % 2:
+            bias, alpha = views.view(n), views.pick.choice([2.0, -0.5])
+            found = ops.matmul(
+                a, b, epilogue="max(alpha * c + bias, 0)", bias=bias, alpha=alpha, plan=cut, engine="interpreter"
+            )
+            exact = np.maximum(alpha * exact + bias, 0)
+        else:
+            found = ops.matmul(a, b, plan=cut, engine="interpreter")
+        np.testing.assert_allclose(found.numpy(), exact, atol=1e-4, err_msg=f"{a.shape} {a.strides} {b.strides} {cut}")
+    assert {kernel.__name__ for kernel in launched} & {"matmul_kernel", "epilogue_kernel", "parts_kernel"}
+
+
+def test_empty_ones_are_zero() -> None:
+    for m, n, k in ((0, 4, 4), (4, 0, 4), (4, 4, 0), (0, 0, 0)):
+        found = ops.matmul(np.ones((m, k), np.float32), np.ones((k, n), np.float32), engine="interpreter").numpy()
+        assert found.shape == (m, n) and not found.any()
+
+
+def test_a_plan_is_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two row-major operands: by whether slabs divide k, vectors divide n, and stores take long."""
+    texts: set[str] = set()
+
+    def printed(self: KernelFunction, *args: Any, **static: Any) -> None:
+        texts.add(self.wgsl(*args, **static))
+
+    monkeypatch.setattr(KernelFunction, "interpret", printed)
+    pick = random.Random(0)
+    for _case in range(60):
+        m, n, k = (pick.choice([*EDGES, 300, 320, 999, 1024]) for _ in "mnk")
+        ops.matmul(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), plan=SMALL, engine="interpreter")
+    assert len(texts) <= 6
+
+
+def test_new_lengths_of_a_model_are_no_new_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The products of a layer of 768 at any length, as a large GPU has them."""
+    big = type("Big", (), {"kind": "DiscreteGPU", "limits": gpu.Limits(workgroup_bytes=49152, invocations=1024)})()
+    monkeypatch.setattr(
+        sys.modules["cutepy.gpu.matmul.contraction"],
+        "choose_plan",
+        lambda problem, _, *, fused: cost_model.choose_plan(problem, big, fused=fused),
+    )
+    forms: set[object] = set()
+
+    def noted(self: KernelFunction, *args: Any, **static: Any) -> None:
+        forms.add((self, tuple(sorted(static.items(), key=lambda item: item[0]))))
+
+    monkeypatch.setattr(KernelFunction, "interpret", noted)
+    row = np.zeros(3072, np.float32)
+
+    def layer(length: int) -> None:
+        for n, k, formula in ((2304, 768, "c + b"), (768, 768, "c + b + x"), (3072, 768, "max(c + b, 0)"),
+                              (768, 3072, "c + b + x")):  # fmt: skip
+            a, b = np.zeros((length, k), np.float32), np.zeros((k, n), np.float32)
+            more = {"x": np.zeros((length, n), np.float32)} if " x" in formula else {}
+            ops.matmul(a, b, epilogue=formula.replace("b", "bias"), bias=row[:n], engine="interpreter", **more)
+
+    for length in range(2, 17):
+        layer(length)
+    few = len(forms)
+    for length in random.Random(1).sample(range(17, 1025), 30):
+        layer(length)
+    assert few <= 10 and len(forms) - few <= 7
+
+
+def test_how_an_operand_lies() -> None:
+    def of(shape: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> tuple[int | None, bool]:
+        memory = make_tensor(np.zeros(4096, np.float32))
+        return near("A", Tensor(memory.engine, Layout(shape, stride), offset), 1)[1:]
+
+    assert of((8, 16), (16, 1)) == (1, True) and of((8, 16), (1, 8)) == (0, True)
+    assert of((8, 15), (16, 1)) == of((8, 16), (17, 1)) == of((8, 16), (16, 1), 2) == (1, False)
+    assert of((8, 16), (32, 2)) == (None, False) and of((8, 16), (16, -1)) == (None, False)
+    assert of((8, 1), (1, 0)) == (1, False) and of((1, 1), (0, 0)) == (1, False) and of((8, 1), (3, 0)) == (1, False)
+
+
+def test_more_parts_than_slabs_are_nothing_more() -> None:
+    """Parts that have no slab bring nothing, however many the result has."""
+    a, b = np.random.default_rng(0).standard_normal((2, 20, 40), dtype=np.float32)
+    for plan in (SMALL, FEW[0]):
+        found = ops.matmul(a, b.T, plan=replace(plan, splits=7), engine="interpreter").numpy()
+        np.testing.assert_allclose(found, a.astype(np.float64) @ b.T, atol=1e-4)
