@@ -53,9 +53,10 @@ class NoDevice:
 
 
 def enter(namespace: dict[str, object]) -> None:
-    """A folder of its own for a document, with the examples in it, and what `skip: next if(no_device, ...)` asks."""
+    """A folder of its own for a document, with the examples in it, and what `skip: next if(no_device)` asks."""
     folder = TemporaryDirectory(prefix="cutepy-docs-")
-    namespace.update({FOLDER: folder, HOME: Path.cwd(), "no_device": NoDevice()})
+    missing = {f"no_{name}": find_spec(name) is None for name in ("torch", "jax")}
+    namespace.update({FOLDER: folder, HOME: Path.cwd(), "no_device": NoDevice(), **missing})
     os.chdir(folder.name)
     Path("examples").symlink_to(WHERE / "examples")
 
