@@ -1,23 +1,17 @@
-"""The kernels of the explorer's page: three of examples/kernels, with text, proof, report, inputs and result.
+"""The kernels of the explorer's page: three of examples/kernels, with text, proof, report, exported module, inputs
+and results.
 
 The page has no NumPy, so what Python says of a kernel is said here; the result is that of the interpreter, which a
 visitor's GPU has to meet.
 """
 
 import sys
-from base64 import b64encode
 from pathlib import Path
-
-import numpy as np
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "kernels")]
 
-from cutepy.gpu.ir import new_arena  # noqa: E402
-from cutepy.gpu.lower import compile_kernel  # noqa: E402
-from cutepy.gpu.runtime.buffer import as_bytes  # noqa: E402
-from cutepy.gpu.targets.interpreter import interpret  # noqa: E402
-from cutepy.gpu.trace.call import bind_call  # noqa: E402
+from cutepy.gpu.export import module_text  # noqa: E402
 
 SIZES: dict[str, dict[str, object]] = {
     "saxpy": {"n": 3001},
@@ -39,35 +33,17 @@ def described(name: str) -> dict[str, object]:
     example = __import__(name).example(**SIZES[name])
     kernel, arguments = example.kernel, example.arguments
     static = {**example.static, **STATIC.get(name, {})}
-    call = bind_call(kernel.captures, kernel.signature, arguments, static)
-    ir = kernel.ir(*arguments, **static)
-    with new_arena():
-        program = compile_kernel(ir, dialect="tint")
-    inputs = [np.array(engine.memory) for engine in call.engines]
-    results = [array.copy() for array in inputs]
-    interpret(ir, results, call.params)
-    written = next(i for i, binding in enumerate(program.bindings) if binding.access == "read_write")
-    params = program.pack([call.params[param.name] for param in program.params]) if program.params else b""
+    trial = kernel.tested(*arguments, sizes="known", **static)
     return {
+        **trial.data(),
         "name": name,
         "about": (sys.modules[name].__doc__ or "").partition("\n")[0],
         "sizes": ", ".join(f"{key} = {value}" for key, value in SIZES[name].items()),
-        "wgsl": program.wgsl,
-        "entry": program.entry,
-        "grid": program.grid,
-        "writes": [binding.access == "read_write" for binding in program.bindings],
-        "inputs": [text(array) for array in inputs],
-        "params": b64encode(params).decode(),
-        "written": written,
-        "result": text(results[written]),
+        "wgsl": kernel.wgsl(*arguments, dialect="tint", **static),
+        "module": module_text([trial.function]),
         "proof": str(kernel.verify(*arguments, **static)),
         "report": str(kernel.report(*arguments, **static)),
     }
-
-
-def text(array: np.ndarray) -> str:
-    """The bytes of an array."""
-    return b64encode(as_bytes(array).tobytes()).decode()
 
 
 def all_of_them() -> list[dict[str, object]]:

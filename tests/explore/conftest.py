@@ -81,9 +81,7 @@ def with_gpu(page_file: Path, asked_for: list[str]) -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("VK_")]:  # Chromium brings its own driver
             patch.delenv(name)
-        flags = [flag for flag in chromium.FLAGS if flag != "--disable-gpu"]
-        patch.setattr(chromium, "FLAGS", [*flags, "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"])
-        browser = Browser(command)
+        browser = Browser(command, chromium.WEBGPU)
     browser.start(f"http://127.0.0.1:{server.server_port}/{page_file.name}")
     yield browser
     browser.close()

@@ -387,6 +387,25 @@ def test_kernels_run_in_the_page(with_gpu: Browser) -> None:
         assert "@compute" in with_gpu.text("#kernel-text")
 
 
+def test_a_kernel_is_exported_as_the_page_runs_it(with_gpu: Browser) -> None:
+    with_gpu.evaluate(
+        "(() => { const part = document.getElementById('part'); part.value = 'module';"
+        " document.getElementById('kernel').value = 'matmul';"
+        " part.dispatchEvent(new Event('change')); })()"
+    )
+    shown = with_gpu.text("#kernel-text")
+    assert "@compute" in shown and "export{" in shown
+    saved = with_gpu.evaluate(
+        "(() => { const click = HTMLAnchorElement.prototype.click, make = URL.createObjectURL; let link, blob;"
+        " HTMLAnchorElement.prototype.click = function () { link = this; };"
+        " URL.createObjectURL = (given) => make.call(URL, (blob = given));"
+        " document.getElementById('save-kernel').click();"
+        " HTMLAnchorElement.prototype.click = click; URL.createObjectURL = make;"
+        " return blob.text().then((text) => [link.download, text]); })()"
+    )
+    assert saved == ["matmul.js", shown]
+
+
 def test_without_a_gpu_the_interpreters_result_is_shown(browser: Browser) -> None:
     browser.evaluate("document.getElementById('run').click()")
     browser.wait("document.getElementById('ran').textContent.startsWith('Not run')")
