@@ -11,6 +11,7 @@ from __future__ import annotations
 import linecache
 import random
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -80,7 +81,7 @@ class Writer:
             self.put(1, f"S[t * {self.shared // self.threads} + k] = 3")
         for number in range(pick.choice([1, 1, 1, 2])):
             self.loop(0, f"w{number}")
-            self.names = [(name, signed) for name, signed in self.names if name[-1] != "i"]
+            self.names = [(name, signed) for name, signed in self.names if "i" not in name]
         if self.uses_shared:
             if pick.random() < 0.8:
                 self.put(0, "gpu.barrier()")
@@ -122,8 +123,40 @@ class Writer:
             ]
         )  # fmt: skip
 
+    def bracket(self, depth: int, name: str) -> None:
+        """Two counters that move towards one another, by a midpoint of them: a binary search, right or nearly so."""
+        pick, signed = self.pick, self.pick.random() < 0.4
+        low, high, mid = f"{name}l", f"{name}h", f"{name}m"
+        start, end = self.ends(signed)
+        end = f"gpu.cast({end}, 'i32')" if signed and pick.random() < 0.3 else end
+        kind = "i32" if signed else "u32"
+        self.put(depth, f"{low} = gpu.cast({start}, '{kind}')")
+        self.put(depth, f"{high} = gpu.cast({end}, '{kind}')")
+        op = pick.choice(["<", "<", "<", "<=", "!="])
+        self.put(depth, f"while {low} {op} {high}:" if pick.random() < 0.8 else f"while {low} + 1 {op} {high}:")
+        middles = [f"({low} + {high}) // 2", f"({low} + {high}) // 2", f"{low} + ({high} - {low}) // 2"]
+        self.put(depth + 1, f"{mid} = {pick.choice([*middles, f'({low} + {high} + 1) // 2', f'{low} + 1'])}")
+        self.names.append((mid, signed))
+        self.body(depth + 1, mid)
+        signs = [f"x[{mid} % 8] > 20", "x[t] > 9"] if not signed else ["x[t] > 9"]
+        self.put(depth + 1, f"if {pick.choice([*signs, f'{mid} < 5', 't % 2 == 0'])}:")
+        self.put(depth + 2, f"{low} = {mid}{pick.choice([' + 1', ' + 1', ' + 1', '', ' + 2'])}")
+        if pick.random() < 0.2:
+            self.put(depth + 1, f"elif {pick.choice([f'{mid} > 3', 't > 1'])}:")
+            self.put(depth + 2, f"{high} = {mid}{pick.choice(['', ' - 1'])}")
+            self.put(depth + 1, "else:")
+            self.put(depth + 2, pick.choice(["break", f"{high} = {low}", f"{high} = {high} - 1"]))
+        else:
+            self.put(depth + 1, "else:")
+            self.put(depth + 2, f"{high} = {mid}{pick.choice(['', '', '', ' - 1', ' + 1'])}")
+        self.names.remove((mid, signed))
+        self.names += [(low, signed), (high, signed)]
+
     def loop(self, depth: int, name: str) -> None:
         pick = self.pick
+        if pick.random() < 0.2:
+            self.bracket(depth, name)
+            return
         signed = pick.random() < 0.3
         start, end = self.ends(signed)
         step = pick.choice([1, 1, 1, 1, 2, 3, 4, 7])
@@ -249,14 +282,15 @@ class Memory:
 
 class Run:
     """A program as plain Python, a thread up to its next barrier at a time; `wrong` are the claims that fail, `endless`
-    tells that it was given up."""
+    tells that it was given up, `forever` that a loop came back to what all counters were: only they decide its end."""
 
     def __init__(self, writer: Writer, arrays: list[np.ndarray], order: int) -> None:
         self.wrong: set[str] = set()
-        self.endless, self.ticks = False, 0
+        self.endless, self.ticks, self.forever = False, 0, False
+        self.seen: set[tuple[object, ...]] = set()
         self.now: tuple[int, int, int] = (0, 0, 0)
         x, y = (Memory(self, name, a.tolist()) for name, a in zip("xy", arrays, strict=True))
-        text = re.sub(r"^( *)((?:while|for) .*:)$", r"\1\2\n\1    tick()", writer.text, flags=re.MULTILINE)
+        text = re.sub(r"^( *)((?:while|for) .*:)$", r"\1\2\n\1    tick(locals())", writer.text, flags=re.MULTILINE)
         text = text.replace("gpu.barrier()", "yield 1").replace(":\n", ":\n    if 0: yield\n", 1)
         language = SimpleNamespace(loop=_counted, minimum=lambda a, b: U32(min(a, b)), launch=lambda **sizes: None)
         language.cast = lambda value, kind: wrapped(I32 if kind == "i32" else U32, value)
@@ -275,16 +309,19 @@ class Run:
                 phase += 1
         self.y = np.array(y.values, np.uint32)
 
-    def tick(self) -> None:
+    def tick(self, names: dict[str, object]) -> None:
+        now = (sys._getframe(1).f_lineno, *[value for value in names.values() if isinstance(value, int)])
+        self.forever |= now in self.seen
+        self.seen.add(now)
         self.ticks += 1
-        if self.ticks > PATIENCE:
+        if self.forever or self.ticks > PATIENCE:
             raise EndlessError
 
     def phase(self, group: int, phase: int, waiting: list[Any], language: Any) -> list[Any]:
         """Those that come to the barrier."""
         come = []
         for thread, steps in waiting:
-            self.now, language.thread, self.ticks = (group, thread, phase), U32(thread), 0
+            self.now, language.thread, self.ticks, self.seen = (group, thread, phase), U32(thread), 0, set()
             try:
                 next(steps)
                 come.append((thread, steps))
@@ -342,6 +379,10 @@ def judge(seed: int) -> str:
     data = data if "x[" in writer.text else data[:1]
     runs = [Run(writer, arrays, order) for arrays in data for order in (1, -1)]
     wrong, endless = set[str]().union(*(run.wrong for run in runs)), any(run.endless for run in runs)
+    forever = any(run.forever for run in runs) and any(
+        v.claim == "bounded loops" and v.status == "proven" for v in verdicts
+    )
+    assert not forever, f"{seed}: bounded loops proven\n{writer.text}"
     said: dict[str, set[str]] = {"proven": set(), "refuted": set(), "undecided": set()}
     for v in verdicts:  # of an array of one mode, a coordinate is its index
         said[v.status].add(f"{str(v.claim).replace('inside its shape', 'in bounds')} {v.array}".strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from math import prod
 
 from cutepy.layout import Layout, Swizzle, make_composed_layout, widest_copy
@@ -182,6 +182,17 @@ def is_layout(values: Sequence[int]) -> bool:
     )
 
 
+def has_inverse(layout: AnyLayout) -> bool:
+    """Whether a layout leads back from the offsets of the plain part: each stride is a multiple of those below it."""
+    plain = layout if isinstance(layout, Layout) else layout.inner
+    reached, strides = 1, []
+    for stride, extent in sorted(zip(plain.stride, plain.shape, strict=True)):  # type: ignore[arg-type]
+        if extent > 1:
+            strides += [] if stride == reached and strides else [stride]
+            reached = stride * extent
+    return all(larger % smaller == 0 for smaller, larger in pairwise(strides))
+
+
 @cache
 def injections(count: int, size: int) -> list[tuple[int, ...]]:
     """What all layouts of `count` coordinates say that give each its own number below `size`: every extent, stride."""
@@ -262,7 +273,7 @@ def judged(seed: int, extents: Sequence[int] = (2, 3, 4, 6, 8, 16), most: int = 
         widest //= 2
     while widest > found.elements and any("no plain layout" in said for said in found.limits):
         starts = [tuple(at - group[0] for at in group) for group in groups_of(case, widest) or []]
-        memories = [sorted(offsets_of(case[side])) for side in SIDES]  # type: ignore[arg-type]
+        memories = [sorted(offsets_of(case[side])) for side in SIDES if has_inverse(case[side])]  # type: ignore[arg-type]
         if len(set(starts)) == 1 or any(is_layout([at - some[0] for at in some]) for some in memories):
             return f"accesses of {widest} are alike, or taken as a memory has them: {found} for {case}", 1
         widest //= 2

@@ -27,15 +27,18 @@ signal.signal(signal.SIGPROF, give_up)
 count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
 found: Counter[str] = Counter()
 for seed in range(first, first + count):
-    signal.setitimer(signal.ITIMER_PROF, 2)
     try:
-        found[judge(seed).partition(":")[0]] += 1
+        signal.setitimer(signal.ITIMER_PROF, 2)
+        try:
+            said = judge(seed)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        found[said.partition(":")[0]] += 1
     except AssertionError as error:
         found["FAULTS"] += 1
         print(error, flush=True)
     except SlowError:
         found["slow"] += 1
         print(f"{seed} is slow", flush=True)
-    signal.setitimer(signal.ITIMER_PROF, 0)
 print(f"{count} programs from {first}: " + ", ".join(f"{n} {what}" for what, n in sorted(found.items())))
 sys.exit(found["FAULTS"] > 0)

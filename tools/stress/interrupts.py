@@ -1,10 +1,11 @@
 """Ctrl-C at random moments: does the process live, and is the next call right?
 
     python tools/stress/interrupts.py [COUNT] [--what reading launching allocating tracing tuning] [--runtime wgpu|dawn]
+                                      [--seed N] [--seconds MOST]
 
-SIGINT comes COUNT times while a call runs, and then calls are made whose values are known. Printed are the interrupts
-that arrived inside, the calls that were wrong or refused afterwards, and what stayed allocated. The exit
-status is 1 where anything was wrong.
+SIGINT comes COUNT times while a call runs, or as often as fits in MOST seconds, and then calls are made whose values
+are known. Printed are the interrupts that arrived inside, the calls that were wrong or refused afterwards, and what
+stayed allocated. The exit status is 1 where anything was wrong.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Presser:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def rounds(what: str, count: int, seed: int = 0) -> tuple[int, list[str]]:
+def rounds(what: str, count: int, seed: int = 0, seconds: float = float("inf")) -> tuple[int, list[str]]:
     """Interrupts that arrived inside cutepy's calls, and what went wrong afterwards."""
     from cutepy import gpu, ops
 
@@ -100,9 +101,9 @@ def rounds(what: str, count: int, seed: int = 0) -> tuple[int, list[str]]:
         start = time.perf_counter()
         call()
         lasts = min(lasts, time.perf_counter() - start)
-    before, arrived, wrong = device.stats, 0, []
+    before, arrived, wrong, end = device.stats, 0, [], time.perf_counter() + seconds
     for turn in range(10 * count):
-        if arrived >= count:
+        if arrived >= count or time.perf_counter() > end:
             break
         done = pressed = False
         try:
@@ -145,13 +146,14 @@ def main() -> None:
     parser.add_argument("--what", nargs="*", default=every, choices=every)
     parser.add_argument("--runtime", default="wgpu")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each of --what, at most")
     options = parser.parse_args()
     os.environ["CUTEPY_RUNTIME"] = options.runtime
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CUTEPY_CACHE"] = folder
         for what in options.what:
-            arrived, wrong = rounds(what, options.count, options.seed)
+            arrived, wrong = rounds(what, options.count, options.seed, options.seconds)
             print(f"{options.runtime}, {what}: {arrived} of {options.count} interrupts inside, {len(wrong)} wrong")
             print("".join(f"  {line}\n" for line in wrong), end="", flush=True)
             failed |= bool(wrong)

@@ -2,9 +2,9 @@
 
     python tools/stress/memory.py [ALLOCATIONS] [SECONDS] [--runtime wgpu|dawn]
 
-ALLOCATIONS of 10 MB are made, one alive at a time; then 8 threads allocate, launch and read for SECONDS. Counted are
-the process's own memory and, where `nvidia-smi` is, that of the GPU. The exit status is 1 where more than 1.5 times
-what lives and 200 MB are held, a result was wrong or a buffer stayed.
+ALLOCATIONS of 10 MB are made, one alive at a time; then 8 threads allocate, launch and read for SECONDS; 0 leaves
+either out. Counted are the process's own memory and, where `nvidia-smi` is, that of the GPU. The exit status is 1 where
+more than 1.5 times what lives and 200 MB are held, a result was wrong or a buffer stayed.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def main() -> None:
     parser.add_argument("--runtime", default="wgpu")
     options = parser.parse_args()
     os.environ["CUTEPY_RUNTIME"] = options.runtime
-    wrong = one_alive(options.allocations) + in_threads(options.seconds)
+    wrong = one_alive(options.allocations) if options.allocations else []
+    wrong += in_threads(options.seconds) if options.seconds else []
     print(f"{options.runtime}: {len(wrong)} wrong", *wrong[:20], sep="\n  ")
     sys.exit(bool(wrong))
 

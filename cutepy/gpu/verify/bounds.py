@@ -4,16 +4,34 @@ Indices are sums over ids, and guards say that sums are 0 or less: enough to bou
 constant of a sum is a table: one number for each thread.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval, signed
-from ..ir import Binary, Buffer, Call, Cast, Const, Expr, Load, Param, Var, binary, nodes, rewrite
+from ...tensor.dtypes import bool_
+from ..ir import (
+    Binary,
+    Buffer,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Param,
+    Select,
+    Var,
+    binary,
+    conjuncts,
+    const,
+    negated,
+    nodes,
+    rewrite,
+)
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
-from ..ir.simplify import from_linear, quotient, remainder
+from ..ir.simplify import from_linear, quotient, remainder, simplify
 from .model import Access, Domain, Model, SampleData, named
 from .verdict import Claim, Status, Verdict, Witness
 
@@ -60,6 +78,7 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
         for guard in access.guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
                 found = assume(model, found, guard)
+        mask = found.mask
         if model.facts:
             count = int(np.count_nonzero(mask))
             known = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
@@ -143,8 +162,11 @@ def _without_idle(facts: GuardFacts) -> GuardFacts:
     may = np.ones(np.count_nonzero(facts.mask), bool)
     for limit in facts.limits:
         may &= limit.constant + Affine(limit.terms, 0).interval(range_of)[0] <= 0
-    if may.all():
-        return facts
+    return facts if may.all() else restricted(facts, may)
+
+
+def restricted(facts: GuardFacts, may: Mask) -> GuardFacts:
+    """`facts` about some of their threads."""
     mask = facts.mask.copy()
     mask[facts.mask] = may
     limits = tuple(Affine(limit.terms, limit.constant[may]) for limit in facts.limits)
@@ -162,7 +184,9 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         if isinstance(side, Call) and side.name == name and guard.op != "==":
             for value in side.args:
                 facts = assume(model, facts, replaced_side(guard, side, value))
-    (a, b), (c, d) = range_of(left), range_of(right)
+    if not facts.mask.any():
+        return facts
+    (a, b), (c, d) = _signs(model, left, facts), _signs(model, right, facts)
     # The range of each side where the guard holds: `a < b` bounds a by the greatest b, and b by the least a.
     windows = {
         "<": ((a, min(b, d - 1)), (max(c, a + 1), d)),
@@ -171,7 +195,9 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         ">=": ((max(a, c), b), (c, min(d, b))),
         "==": ((max(a, c), min(b, d)),) * 2,
     }[guard.op]
-    sides = []
+    if any(low > high for low, high in windows):
+        return restricted(facts, np.zeros(int(np.count_nonzero(facts.mask)), bool))
+    compared = []
     for value, window in zip((left, right), windows, strict=True):
         # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
@@ -183,9 +209,9 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
             form = Affine({value: 1}, np.zeros_like(whole.constant))
         if form.interval(range_of)[0] < window[0]:
             facts = replace(facts, limits=(*facts.limits, form.negative().moved(window[0])))
-        sides.append(form)
+        compared.append(form)
     # Over integers: left < right is left - right + 1 <= 0.
-    below, above = sides[0].plus(sides[1], -1), sides[1].plus(sides[0], -1)
+    below, above = compared[0].plus(compared[1], -1), compared[1].plus(compared[0], -1)
     new = {
         "<": (below.moved(1),),
         "<=": (below,),
@@ -199,6 +225,17 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
 def replaced_side(guard: Binary, side: Expr, value: Expr) -> Expr:
     """A comparison with `value` in the place of one of its sides."""
     return binary(guard.op, *(value if x is side else x for x in (guard.left, guard.right)))
+
+
+def _signs(model: Model, value: Expr, facts: GuardFacts) -> Interval:
+    """Where `value` lies; a remainder has the sign of what it is left of, also where it is computed by a quotient."""
+    low, high = range_of(value)
+    if low < 0 and isinstance(value, Binary):
+        if value.op == "%":
+            return (0, high) if reach(model, value.left, facts)[0] >= 0 else (low, high)
+        if any(isinstance(atom, Binary) and atom.op == "//" for atom in linear(value).terms):
+            return reach(model, value, facts)
+    return low, high
 
 
 def product_limits(model: Model, atom: Expr, limits: Sequence[Form]) -> list[Form]:
@@ -247,16 +284,31 @@ def restrict(form: Wrapping, threads: Mask) -> Wrapping:
     return Congruent(form.terms, form.constant[threads])
 
 
-def reach(model: Model, value: Expr, facts: GuardFacts) -> Interval:
-    """The least and the largest that `value` is where `facts` hold."""
+def assume_all(model: Model, facts: GuardFacts, guards: Iterable[Expr]) -> GuardFacts:
+    """`facts`, and what all `guards` say, for the threads for which they can hold."""
+    for guard in guards:
+        facts = assume(model, facts, guard)
+    return _without_idle(facts)
+
+
+def reach(model: Model, value: Expr, facts: GuardFacts, less: Var | None = None) -> Interval:
+    """The least and the largest that `value` is where `facts` hold, or `value - less` as an integer."""
     whole = domain(value.dtype)
     low, high = range_of(value)
+    taken: Form = Affine({}, np.zeros(int(np.count_nonzero(facts.mask)), np.int64))
+    if less is not None:
+        least, most = range_of(less)
+        low, high, taken = low - most, high - least, Affine({less: 1}, taken.constant)
     if len(facts.limits) > 1:
         facts = replace(facts, limits=near(sum_of(model, value).terms, facts.limits))
+    # A quotient of what is not negative is none either.
+    signed_ = [atom for atom in sum_of(model, value).terms if range_of(atom)[0] < 0 and _divided(model, atom, facts)]
+    facts = replace(facts, limits=(*[Affine({atom: -1}, taken.constant) for atom in signed_], *facts.limits))
     for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
         # Any spelling that is exact gives a valid bound; the tightest of all counts.
         sum_ = form.exact(whole, range_of, facts.limits)
         if sum_ is not None:
+            sum_ = sum_.plus(taken, -1)
             bounds = [(sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits))]
             for least, most in (*bounds, *_by_numerators(model, sum_, facts)):
                 low, high = max(low, least), min(high, most)
@@ -270,14 +322,10 @@ def _by_numerators(model: Model, sum_: Form, facts: GuardFacts) -> Iterator[Inte
     sum lies where c * rest + k * y does, less k * r: for the midpoint of a < b this is a + b, which guards bound.
     """
     for atom, k in sum_.terms.items():
-        if not isinstance(atom, Binary) or atom.op != "//" or not isinstance(atom.right, Const):
+        divided = _divided(model, atom, facts)
+        if divided is None:
             continue
-        c, y = int(atom.right.value), atom.left
-        if c < 1 or model.leaves(y) <= frozenset((model.tid,)):
-            continue
-        numerator = restrict(sum_of(model, y), facts.mask).exact(domain(y.dtype), range_of, facts.limits)
-        if numerator is None or numerator.lower(range_of, facts.limits) < 0:
-            continue
+        c, numerator = divided
         rest = Affine({a: n for a, n in sum_.terms.items() if a is not atom}, sum_.constant)
         none: Form = Affine({}, np.zeros_like(sum_.constant))
         scaled = none.plus(rest, c).plus(numerator, k)
@@ -285,6 +333,18 @@ def _by_numerators(model: Model, sum_: Form, facts: GuardFacts) -> Iterator[Inte
         low = scaled.lower(range_of, facts.limits) - max(0, slack)
         high = scaled.upper(range_of, facts.limits) - min(0, slack)
         yield -(-low // c), high // c
+
+
+def _divided(model: Model, atom: Expr, facts: GuardFacts) -> tuple[int, Form] | None:
+    """By what, and of what a quotient is one, an integer sum that is not negative; None for anything else."""
+    if not isinstance(atom, Binary) or atom.op not in ("//", ">>") or not isinstance(atom.right, Const):
+        return None
+    c, y = int(atom.right.value), atom.left
+    c = 1 << c if atom.op == ">>" and 0 <= c < 32 else c
+    if c < 1 or model.leaves(y) <= frozenset((model.tid,)):
+        return None
+    numerator = restrict(sum_of(model, y), facts.mask).exact(domain(y.dtype), range_of, facts.limits)
+    return None if numerator is None or numerator.lower(range_of, facts.limits) < 0 else (c, numerator)
 
 
 def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
@@ -323,6 +383,28 @@ def _bases(word: Expr) -> Iterator[int]:
     while isinstance(word, Binary) and word.op in ("//", "%") and isinstance(word.right, Const):
         yield int(word.right.value)
         word = word.left
+
+
+def sides(values: tuple[Expr, ...], most: int = 16) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
+    """The values without choices, and the conditions that choose so: for each way to decide them, of which there are at
+    most so many; more are no way."""
+    waiting: list[tuple[tuple[Expr, ...], tuple[Expr, ...]]] = [((), values)]
+    found: list[tuple[tuple[Expr, ...], tuple[Expr, ...]]] = []
+    while waiting and len(waiting) + len(found) <= most:
+        tests, chosen = waiting.pop()
+        test = next((node.condition for node in nodes(*chosen) if isinstance(node, Select)), None)
+        if test is None:
+            found.append((tests, chosen))
+            continue
+        other = simplify(negated(test))
+        for said, left_out in ((test, other), (other, test)):
+            put = {said: const(True, bool_), left_out: const(False, bool_)}
+            waiting.append(((*tests, *conjuncts(said)), tuple([_replaced(value, put) for value in chosen])))
+    yield from () if waiting else found
+
+
+def _replaced(value: Expr, put: Mapping[Expr, Expr]) -> Expr:
+    return simplify(rewrite(value, lambda node: put.get(node, node), {}))
 
 
 #: Accesses of one array that are tried in full, where no bound settles them, and evaluations for the others.
@@ -389,7 +471,11 @@ def _bounded(model: Model, access: Access) -> bool:
     if not facts.mask.any():
         return True
     low, high = reach(model, access.index, facts)
-    return 0 <= low and high <= last
+    if 0 <= low and high <= last:
+        return True
+    ways = [(assume_all(model, facts, tests), index) for tests, (index,) in sides((access.index,))]
+    reached = [reach(model, index, each) for each, index in ways if each.mask.any()] if len(ways) > 1 else [(low, high)]
+    return all(0 <= low and high <= last for low, high in reached)
 
 
 def _unstable_reason(model: Model, access: Access, racing: Set[Buffer]) -> str:

@@ -26,6 +26,7 @@ from .model import (
     Work,
     counters_of,
 )
+from .monotone import Monotone, monotone, with_bounds
 from .register_state import Cell, Cells, RegisterState, set_in, unknown
 from .tickets import Ticket, tickets_of
 
@@ -158,7 +159,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 @dataclass(frozen=True, slots=True)
 class _Around:
     """What is around a statement: `conditions` are whole, also those that decide how often a loop runs; `stated` are
-    the guards that the user says."""
+    the guards that hold for all who come here: the user says so, or it follows of a loop."""
 
     guards: tuple[ir.Expr, ...] = ()
     loops: tuple[LoopModel, ...] = ()
@@ -188,7 +189,7 @@ class _Walk:
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
         self.tests: dict[ir.Stmt, ir.Expr] = {}
-        self.threads = kernel.threads
+        self.kernel, self.threads = kernel, kernel.threads
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
         self.state = RegisterState(self.storage - self.written, ir.statements(kernel.body))
@@ -430,6 +431,8 @@ class _Walk:
         # 1. What a turn does to the integers in registers, and the conditions on which it leaves the loop.
         leaves = [s for s in stmt.body if isinstance(s, ir.Break)]
         recurrences, tests = self.turn(stmt, before, around) if leaves or set_in(stmt.body) else ({}, {})
+        begins = self.monotone(recurrences, [tests[leave] for leave in leaves if leave in tests])
+        recurrences = with_bounds(recurrences, begins)
         # 2. The turns, numbered from 0, and when number i happens.
         bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
         loop = (
@@ -441,6 +444,8 @@ class _Walk:
         if leaves and only_exit is None:  # whether no thread has left before is left open
             turn: ir.Expr = ir.Var(f"a turn of {loop.stmt.var.name}", bool_, 1, 0, 1, 0)
             loop = replace(loop, inside=turn if loop.inside is None else ir.binary("&", turn, loop.inside), turns=None)
+        if begins.ends and not loop.bounded:
+            loop = replace(loop, bounded=True)
         self.loops.append(loop)
         if loop.count == 0:
             for cell, recurrence in recurrences.items():
@@ -449,10 +454,14 @@ class _Walk:
         # 3. The body, in turn `loop.index`, with the registers as they are then.
         for cell, recurrence in recurrences.items():
             self.state.put(cell, recurrence.at(loop.index))
-        guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
+        never = frozenset(ir.binary(op, self.state.cells[c], recurrences[c].start) for c, op in begins.moves)
+        guards = (
+            (*around.guards, *never) if loop.inside is None else (*around.guards, *never, *ir.conjuncts(loop.inside))
+        )
         conditions = (*around.conditions, *bounds, *([] if only_exit is None else [only_exit]))
         body = tuple([s for s in stmt.body if only_exit is None or not isinstance(s, ir.Break)])
-        inner = replace(around, guards=guards, loops=(*around.loops, loop), conditions=conditions)
+        said = around.stated | never
+        inner = replace(around, guards=guards, loops=(*around.loops, loop), conditions=conditions, stated=said)
         items = self.block(body, inner)
         # 4. What registers hold afterwards, where it is known how many turns were made.
         self.state.forget(stmt.body)
@@ -487,6 +496,16 @@ class _Walk:
         starts = {cell: before.get(cell, unknown(node)) for cell, node in nodes.items()}
         found = {cell: Recurrence(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}
         return with_cycles(found, stays), tests
+
+    def monotone(self, recurrences: Mapping[Cell, Recurrence], leave: list[ir.Expr]) -> Monotone:
+        """Which registers never move back in a loop that is left where one of `leave` holds."""
+        if not leave:
+            return Monotone()
+        goes_on = [guard for test in leave for guard in ir.conjuncts(simplify(ir.negated(test)))]
+        ids = self.tid, self.groups, self.groups, self.storage - self.written
+        sizes = _size_facts(self.kernel, self.groups)
+        model = Model(self.kernel, (), [], [], [], *ids, [], self.state.read_from, [], [], {}, *sizes)
+        return monotone(model, recurrences, goes_on)
 
     def stays(self, stmt: ir.For) -> Callable[[ir.Expr], bool]:
         """Whether a value is the same in every turn of a loop that is about to begin: it depends on ids, on iterations

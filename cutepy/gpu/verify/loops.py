@@ -38,12 +38,13 @@ _CYCLE = 4
 class Recurrence:
     """An induction variable, an integer carried from one iteration to the next: `start` before the loop; an iteration
     that begins with the unknown `begin` ends with `end`, None if that is undecided. `cycle` are its values in
-    iterations 0, 1, ..., after which they repeat; () if they do not."""
+    iterations 0, 1, ..., after which they repeat; () if they do not. It lies `inside` bounds, where some are found."""
 
     start: ir.Expr
     begin: ir.Var
     end: ir.Expr | None
     cycle: tuple[ir.Expr, ...] = ()
+    inside: Interval | None = None
 
     @property
     def step(self) -> int:
@@ -71,8 +72,8 @@ class Recurrence:
         iteration adds one of several constants, it has moved by at most `iterations` times the extreme ones.
         """
         whole = domain(self.begin.dtype)
-        if self.end is None:
-            return whole
+        if self.end is None or self.inside is not None:
+            return self.inside or whole
         (a, b), (c, d) = range_of(self.start), range_of(self.end)
         steps = _steps(self.end, self.begin)
         if not steps:

@@ -256,9 +256,13 @@ def _orders_of(side: CopySide) -> Iterator[AnyLayout]:
     order = from_modes(extents, steps)
     yield order
     if not isinstance(side.layout, Layout):
-        with suppress(LayoutError):  # no layout has the offsets from the least to the greatest, or their way back
-            back = left_inverse(coalesce(_after(side.layout, order)))
-            yield _after(order, _after(back, from_offsets(sorted(side.offsets))))
+        ordered = coalesce(_after(side.layout, order))
+        offsets = numbers_of("widest_copy", ordered)
+        increasing = sorted(range(len(offsets)), key=offsets.__getitem__)
+        with suppress(LayoutError):  # a swizzle of the order of modes, where one says it
+            yield _after(order, from_offsets(increasing))
+        with suppress(LayoutError):  # the inverse of the whole, where it has one and a layout has its offsets in order
+            yield _after(order, _after(left_inverse(ordered), from_offsets(sorted(offsets))))
 
 
 def _swizzles(size: int) -> Iterator[AnyLayout]:

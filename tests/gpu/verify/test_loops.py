@@ -164,7 +164,8 @@ def loops_of(step: Callable[[Expr], Expr], *, goes_on: Callable[[Expr], Expr]) -
         (lambda r: r // 1, lambda r: r > 0, "undecided"),
         (lambda r: load(X, TID) // 2, lambda r: r > 0, "undecided"),
         (lambda r: r * 2, lambda r: r < 1000, "proven"),
-        (lambda r: r * 3, lambda r: r < 1000, "undecided"),
+        (lambda r: r * 3, lambda r: r < 1000, "proven"),
+        (lambda r: r * 3, lambda r: r < 1 << 31, "undecided"),
         (lambda r: r + 1, lambda r: r < load(X, TID), "proven"),
         (lambda r: r + 1, lambda r: r < load(Y, TID), "undecided"),
         (lambda r: r + 1, lambda r: r < load(Y, const(0)), "undecided"),
@@ -174,7 +175,8 @@ def loops_of(step: Callable[[Expr], Expr], *, goes_on: Callable[[Expr], Expr]) -
     ],
 )
 def test_what_ends_a_while(step: Callable[[Expr], Expr], goes_on: Callable[[Expr], Expr], wanted: str) -> None:
-    """Halved, doubled, moved by equal steps to a bound that stays: what the kernel writes may be another each time."""
+    """Halved, doubled, moved on without wrapping or by equal steps to a bound that stays: what the kernel writes may be
+    another each time."""
     assert loops_of(step, goes_on=goes_on) == wanted
 
 
