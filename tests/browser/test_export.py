@@ -12,7 +12,7 @@ from harness import Browser
 
 from cutepy import gpu, local_tile, make_tensor, ops
 from cutepy.errors import DeviceError
-from cutepy.gpu.export import Trial, describe_recording, module_text, page_text
+from cutepy.gpu.export import TestedCall, describe_recording, module_text, page_text
 from cutepy.gpu.targets.interpreter import interpret
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -172,5 +172,5 @@ def test_a_recorded_transformer_block_runs_in_the_page_as_in_python(browser: Bro
     assert refused == f"block: x has {hx[:-1].nbytes} bytes, it needs {hx.nbytes}"
     arrays = [calls[1][buffer["name"]] for buffer in function.data["buffers"] if not buffer.get("temporary")]
     results = [wanted[hz.tobytes()] if array is zeros else array for array in arrays]
-    found = browser.show(page_text(Trial(function, arrays, results, {})), module)
+    found = browser.show(page_text(TestedCall(function, arrays, results, {})), module)
     assert found["result"] == "right", found

@@ -6,9 +6,9 @@ is what the page runs.
 
 from .describe import ExportedFunction, describe_programs, describe_recording
 from .es_module import Export, description_text, export, module_text, types_text
-from .page import Trial, as_script, fence_script, page_text, seeded
+from .page import TestedCall, as_script, fence_script, page_text, seeded
 
 __all__ = [
-    "Export", "ExportedFunction", "Trial", "as_script", "describe_programs", "describe_recording", "description_text",
-    "export", "fence_script", "module_text", "page_text", "seeded", "types_text",
+    "Export", "ExportedFunction", "TestedCall", "as_script", "describe_programs", "describe_recording",
+    "description_text", "export", "fence_script", "module_text", "page_text", "seeded", "types_text",
 ]  # fmt: skip

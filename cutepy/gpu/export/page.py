@@ -23,7 +23,7 @@ LARGEST = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TestedCall:
     """A function with arrays to run it over, one for each buffer that is given to it, what the interpreter makes of
     them, and the numbers of the call."""
 
@@ -47,7 +47,7 @@ class Trial:
         }
 
 
-def page_text(tested: Trial) -> str:
+def page_text(tested: TestedCall) -> str:
     """The HTML of a page for the module `MODULE`: it calls the function, says how many numbers of what is written
     differ from those wanted and by how much, and how long a launch takes."""
     text = _file("page.html").replace("RUN", _file("run.js"))

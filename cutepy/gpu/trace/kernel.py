@@ -29,7 +29,7 @@ from ...tensor.dtypes import as_dtype, u32
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
-from ..export import Export, ExportedFunction, Trial, describe_programs, export, page_text, seeded
+from ..export import Export, ExportedFunction, TestedCall, describe_programs, export, page_text, seeded
 from ..export.describe import BoundMemory, Form, Number, View
 from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
@@ -720,7 +720,7 @@ class KernelFunction(NotebookRepr):
         function = tested.function if tested else self.exported(*args, sizes=sizes, **static)
         return export(path, function, page=page_text(tested) if tested else "")
 
-    def tested(self, *args: object, sizes: Sizing = "annotated", **static: object) -> Trial:
+    def tested(self, *args: object, sizes: Sizing = "annotated", **static: object) -> TestedCall:
         """What `exported` gives, with these arrays, random ones in place of zeros, and what the interpreter makes of
         them."""
         call = self._bind(args, static)
@@ -728,7 +728,7 @@ class KernelFunction(NotebookRepr):
         given = seeded(copies_on_host(call), [buffer["written"] for buffer in function.data["buffers"]])
         wanted = [array.copy() for array in given]
         interpret(self._form(call).kernel, wanted, call.params)
-        return Trial(function, given, wanted, numbers)
+        return TestedCall(function, given, wanted, numbers)
 
     def _chosen(self, call: BoundArguments) -> Traced:
         """The form for unknown sizes, where the kernel is annotated and the call has one; else that of its sizes."""
