@@ -82,8 +82,15 @@ class Pointwise:
     __kernel_parts__ = ("element", "names", "name", "formula")
 
     def __init__(
-        self, element: Callable[..., Operand], names: tuple[str, ...], name: str, *, formula: str = ""
+        self,
+        element: Callable[..., Operand],
+        names: tuple[str, ...],
+        name: str,
+        *,
+        formula: str = "",
+        of_table: bool = False,
     ) -> None:
+        """`of_table` tells that it is made of functions of the table alone, which capture nothing that changes."""
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
         self.element, self.names, self.name, self.formula = element, names, name, " ".join(formula.split())
@@ -91,6 +98,7 @@ class Pointwise:
         self.kernel = KernelFunction(self._body())
         self._results: dict[Hashable, DType] = {}
         self._cache = CallCache()
+        self._captured: Callable[[], Hashable] = tuple if of_table else self.kernel.captures.captured
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
@@ -107,7 +115,7 @@ class Pointwise:
         return self._cache.call(
             (*values, out, engine),
             lambda: self._run(values, out, engine),
-            key=self.kernel.captures.captured,
+            key=self._captured,
             parameters=lambda: self._numbers(values),
         )
 
@@ -253,14 +261,14 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
 def _of_formula(text: str) -> Pointwise:
     """One operation, with its traced kernels, for all calls with one formula."""
     names, function = read_formula(text)
-    return Pointwise(function, names, "pointwise", formula=text)
+    return Pointwise(function, names, "pointwise", formula=text, of_table=True)
 
 
 @lru_cache(maxsize=256)
 def of_function(function: functions.Function) -> Pointwise:
     """One operation for all calls with one function of the table of `ops`."""
     names = tuple("abc"[: function.arity])
-    return Pointwise(lambda *elements: apply(function, *elements), names, function.name)
+    return Pointwise(lambda *elements: apply(function, *elements), names, function.name, of_table=True)
 
 
 def converted(x: Tensor, dtype: DType, *, engine: str) -> Tensor:

@@ -44,7 +44,19 @@ from .batch import (
     tell,
     untaped,
 )
-from .buffer import CHUNK, Array, DeviceBuffer, Fetch, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
+from .buffer import (
+    ALIGNMENT,
+    CHUNK,
+    Array,
+    DeviceBuffer,
+    Fetch,
+    Pool,
+    Staging,
+    as_bytes,
+    from_bytes,
+    padded,
+    stored_itemsize,
+)
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
@@ -98,6 +110,7 @@ class Device:
         self.runtime = RUNTIMES[adapter.runtime]
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
         self._lock = self.runtime.lock()
+        self._largest = self.limits.buffer_bytes // ALIGNMENT * ALIGNMENT
         self._dead = ""
         self._failed: dict[int, str] = {}  # number of a buffer -> what a launch over it failed with
         self._pipelines: OrderedDict[tuple[object, ...], Pipeline] = OrderedDict()
@@ -173,8 +186,9 @@ class Device:
 
         Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
         """
-        nbytes = _whole(nbytes, "allocate")
-        if not 0 <= nbytes <= padded(nbytes) <= self.limits.buffer_bytes:
+        if type(nbytes) is not int:
+            nbytes = _whole(nbytes, "allocate")
+        if not 0 <= nbytes <= self._largest:
             raise DeviceError(
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
