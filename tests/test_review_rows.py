@@ -167,6 +167,16 @@ class TestSoundness:
         with pytest.raises(TensorError, match="takes index 96 of a mode of 32"):
             thread_value_partition(make_tensor(f(4, 8)), Layout(((4, 8), (2, 2)), ((32, 1), (16, 8))), 3)
 
+    def test_s3_offsets_beyond_32_bits_are_refused(self):
+        @gpu.kernel
+        def far(x):
+            gpu.launch(threads=4)
+            x[gpu.thread] = 1.0
+
+        wide = np.lib.stride_tricks.as_strided(f(1), (2, 4), (4 << 32, 4))
+        with pytest.raises(CutepyError, match="32"):
+            far.verify(wide)
+
     def test_s5a_a_second_counter_is_proven(self):
         @gpu.kernel
         def bump(x, y):
@@ -213,6 +223,29 @@ class TestSoundness:
                 x[gpu.thread // 2] = gpu.thread
 
         assert statuses(sided, u(8), 3)["no races"] == "refuted"
+
+    def test_s5e_a_binary_search_needs_no_bound(self):
+        @gpu.kernel
+        def search(x, keys, y):
+            gpu.launch(threads=8)
+            low, high = gpu.constant(0, "u32"), gpu.constant(size(x), "u32")
+            while low < high:
+                middle = (low + high) // 2
+                if x[middle] < keys[gpu.thread]:
+                    low = middle + 1
+                else:
+                    high = middle
+            y[gpu.thread] = low
+
+        assert search.verify(f(1000), f(8), u(8)).ok
+
+    def test_s6_floats_are_compared_as_numpy_does(self):
+        one, other = np.float32([np.nan, 1, 2]), np.float32([1, np.nan, 2])
+        assert ops.not_equal(gpu.array(one), gpu.array(other)).numpy().tolist() == [True, True, False]
+        zeros = np.float32([0.0, -0.0])
+        with np.errstate(divide="ignore"):
+            assert np.signbit(np.power(zeros, np.float32(3))).tolist() == [False, True]
+        assert np.signbit(ops.power(gpu.array(zeros), np.float32([3, 3])).numpy()).tolist() == [False, True]
 
     def test_s7_an_endless_loop_of_the_trace_ends(self):
         @gpu.kernel
@@ -306,6 +339,34 @@ class TestKernels:
             y[gpu.thread] = sum_of(x[gpu.thread])
 
         assert statuses(summed, f(32), f(32))["any subgroup size"] == "refuted"
+
+    def test_k2_a_second_length_is_the_last_that_is_traced(self):
+        @gpu.kernel
+        def twice(x, y):
+            gpu.launch(grid=ceil_div(size(x), 64), threads=64)
+            i = gpu.workgroup.x * 64 + gpu.thread
+            if i < size(x):
+                y[i] = 2 * x[i]
+
+        for length in (300, 301, 302, 303, 1001, 77):
+            x, y = np.arange(length, dtype=F), f(length)
+            twice(x, y)
+            assert np.array_equal(y, 2 * x)
+        assert twice.stats.traces <= 3
+
+    def test_k3_a_loop_that_a_workgroup_leaves_together(self):
+        @gpu.kernel
+        def halved(x, y):
+            gpu.launch(threads=64)
+            v = x[gpu.thread]
+            while gpu.at_most(100, gpu.workgroup_reduce(v, "max") > 1e-3):
+                v = v / 2
+            y[gpu.thread] = v
+
+        x, y = np.linspace(1, 2, 64, dtype=F), f(64)
+        assert "refuted" not in statuses(halved, x, y).values()
+        halved.interpret(x, y)
+        assert np.array_equal(y, x / 2**11)
 
     def test_k5_one_workgroup_is_proven_as_two_are(self):
         @gpu.kernel

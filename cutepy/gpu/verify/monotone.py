@@ -52,7 +52,8 @@ def monotone(model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequ
     while moves and paths:
         # Assume of earlier iterations that no move was back, and keep the moves of which that follows of this one.
         known = [
-            ir.binary(op, carried[cell].begin, _end(carried[cell].start, op)) for cell, op in sorted(moves, key=str)
+            ir.binary(op, carried[cell].begin, _end(model, carried[cell].start, op))
+            for cell, op in sorted(moves, key=str)
         ]
         none = GuardFacts(np.ones(model.threads, bool), ())
         there = [(assume_all(model, none, (*on, *known, *tests)), values) for on, tests, values in paths]
@@ -72,9 +73,10 @@ def monotone(model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequ
     return Monotone()
 
 
-def _end(start: ir.Expr, op: str) -> ir.Expr:
-    """What a start is compared as: itself where the launch gives it, else the number that it does not pass."""
-    if all(isinstance(leaf, ir.Param) for leaf in ir.variables(start)):
+def _end(model: Model, start: ir.Expr, op: str) -> ir.Expr:
+    """What a start is compared as: itself where the launch or the thread's id gives it, else the number that it does
+    not pass."""
+    if all(isinstance(leaf, ir.Param) or leaf is model.tid for leaf in model.leaves(start)):
         return start
     return ir.const(range_of(start)[op == "<="], start.dtype)
 
