@@ -78,11 +78,18 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
         for guard in access.guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
                 found = assume(model, found, guard)
+        products = [atom for value in (access.index, *access.guards) for atom in _products(value)]
+        if products and found.mask.any():
+            known = times_limits(products, found.limits, int(np.count_nonzero(found.mask)))
+            found = GuardFacts(found.mask, tuple(known)) if known else found
+            for guard in access.guards if known else ():
+                if not model.leaves(guard) <= frozenset((model.tid,)):
+                    found = assume(model, found, guard)
         mask = found.mask
         if model.facts:
             count = int(np.count_nonzero(mask))
-            known = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
-            found = replace(found, limits=(*found.limits, *known))
+            told = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
+            found = replace(found, limits=(*found.limits, *told))
         if model.ascending:
             found = replace(found, limits=(*found.limits, *ascents(model, (access.index, *access.guards), mask)))
     return _without_idle(found)
@@ -202,7 +209,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
-        if form is None and model.ascending:  # what is said of data may tell that it does not wrap
+        if form is None and (model.ascending or any(map(_is_product, whole.terms))):  # limits may tell
             form = whole.exact(window, range_of, near(whole.terms, facts.limits))
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
@@ -220,6 +227,35 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         "==": (below, above),
     }[guard.op]
     return replace(facts, limits=(*facts.limits, *new))
+
+
+def _is_product(atom: Expr) -> bool:
+    return isinstance(atom, Binary) and atom.op == "*" and atom.dtype.kind == "u"
+
+
+def _products(value: Expr) -> list[Expr]:
+    """The products of unknowns in an index, or in the sides of a comparison."""
+    sides = value.operands if value.dtype.kind == "b" else (value,)
+    return [atom for side in sides if side.dtype.kind in "iu" for atom in linear(side).terms if _is_product(atom)]
+
+
+def times_bound(product: Expr, limits: Sequence[Form]) -> int | None:
+    """The most that x * q is, by what limits say of each; None where that may wrap."""
+    assert isinstance(product, Binary)
+    most = 1
+    for side in (product.left, product.right):
+        high = range_of(side)[1]
+        if limits and high >= _SMALL:
+            near_side = near([side], limits)
+            high = min(high, Affine({side: 1}, np.zeros_like(near_side[0].constant)).upper(range_of, near_side))
+        most *= max(0, high)
+    return most if most < 1 << 32 else None
+
+
+def times_limits(products: Iterable[Expr], limits: Sequence[Form], count: int) -> list[Form]:
+    """That products are at most what their factors allow."""
+    found = [(atom, times_bound(atom, limits)) for atom in dict.fromkeys(products)]
+    return [Affine({atom: 1}, np.full(count, -most, np.int64)) for atom, most in found if most is not None]
 
 
 def replaced_side(guard: Binary, side: Expr, value: Expr) -> Expr:

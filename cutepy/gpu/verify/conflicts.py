@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import AddressSpace, Binary, Const, Expr, Param, Verb, binary
+from ..ir import AddressSpace, Binary, Const, Expr, Load, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
@@ -33,6 +33,7 @@ from .bounds import (
     product_limits,
     restrict,
     sum_of,
+    times_bound,
 )
 from .model import Access, Domain, Model, SampleData, named, typed
 from .tickets import Ticket
@@ -85,6 +86,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Ownership:
     # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
     # ownership.
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
+    digits = [part for digit in digits for part in _split_by_number(model, family, digit)]
     digits = [part for digit in digits for part in _segments(model, family, digit, moduli)]
     handed = [ticket for digit in digits if (ticket := _hands_out(model, digit))]
     workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in handed) or _tells_workgroup(model, digits)
@@ -128,10 +130,12 @@ def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list
             continue
         for x, q in ((product.left, product.right), (product.right, product.left)):
             lows = [Affine({a: c for a, c in form.terms.items() if a is not product}, form.constant) for form in digit]
-            if not isinstance(q, Param) or any(form.terms.get(product) != 1 for form in digit):
+            if not _of_launch(model, q) or any(form.terms.get(product) != 1 for form in digit):
                 continue
             pairs = list(zip(lows, family, strict=True))
-            whole = all(product_limits(model, product, m.limits) for m in family)
+            whole = all(
+                product_limits(model, product, m.limits) or times_bound(product, m.limits) is not None for m in family
+            )
             below = all(
                 low.lower(range_of, near(low.terms, m.limits)) >= 0
                 and (gap := low.plus(Affine({q: 1}, low.constant * 0), -1).moved(1)).upper(
@@ -141,8 +145,21 @@ def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list
                 for low, m in pairs
             )
             if whole and below:
-                return [lows, [Affine({x: 1}, form.constant * 0) for form in digit]]
+                highs = [_over_threads(model, x, m) for m in family]
+                return [lows, *_taken_apart(family, [highs], {c for form in highs for c in form.terms.values()})]
     return [digit]
+
+
+def _of_launch(model: Model, q: Expr) -> bool:
+    """Whether a number is the same in all invocations: of the host, or at a place of an array that is only read."""
+    return isinstance(q, Param) or (bool(model.leaves(q)) and all(isinstance(x, Load | Param) for x in model.leaves(q)))
+
+
+def _over_threads(model: Model, x: Expr, member: _Member) -> Form:
+    """What `x` is for each entry: a sum over ids and a table over threads, where it does not wrap."""
+    whole = sum_of(model, x)
+    form = Congruent(whole.terms, whole.constant[member.thread]).exact(domain(x.dtype), range_of, member.limits)
+    return Affine({x: 1}, member.index.constant * 0) if form is None else form
 
 
 def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[int]) -> list[_Digit]:
