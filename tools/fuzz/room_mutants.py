@@ -136,6 +136,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "20 -> (19)",
     ): "a distance between the orders of ids, which is greater than a kernel has loops",
     (
+        "cutepy/gpu/verify/bounds.py",
+        "if (first.steps(second) or 0) > 0",
+        "0 -> (-1)",
+    ): "of the two numbers, the one that stands for None: it is not above 0 either way",
+    (
         "cutepy/gpu/verify/loops.py",
         'down = least >= {">": 0, ">=": 1}.get(self.op, 1 << 32)',
         "1 -> (2)",

@@ -8,7 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutepy import gpu
-from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Store, binary, builtin, call, const, load, new_arena, param, var
+from cutepy.gpu.ir import (
+    Ascending,
+    Buffer,
+    Expr,
+    If,
+    Kernel,
+    Store,
+    binary,
+    builtin,
+    call,
+    const,
+    load,
+    new_arena,
+    param,
+    var,
+)
 from cutepy.gpu.ir.ranges import Points
 from cutepy.gpu.verify import verify
 from cutepy.gpu.verify.bounds import facts_of, reach
@@ -199,3 +214,16 @@ def test_what_a_number_of_the_launch_adds_is_tried_at_both_ends(least: int, most
         body = (Store(y, group * 5 % 7 + n - moved, const(1)),)
         kernel = Kernel("k", (y,), body, (4, 1, 1), (1, 1, 1), params=(n,))
         assert alone(kernel, "in bounds", "y") == status
+
+
+def test_elements_of_an_ascending_array_are_ordered_by_their_places_alone() -> None:
+    """Below one that is below 8 are those before it; not those behind it, nor those of another array."""
+    other = Buffer("other", u32, 65)
+    said = [Ascending(buffer, const(0), const(65), f"{buffer.name} is ascending") for buffer in (DATA, other)]
+    for at, proven in ((load(DATA, TID), True), (load(DATA, TID + 1), False), (load(other, TID), False)):
+        y = Buffer("y", u32, 8, writable=True)
+        limit = load(DATA, TID + 1) if proven else load(DATA, TID)
+        body = (*said, If(limit < 8, (Store(y, at, const(1)),)))
+        assert (
+            alone(Kernel("k", (DATA, other, y), body, (1, 1, 1), (64, 1, 1)), "in bounds", "y") == "proven"
+        ) is proven
