@@ -99,6 +99,7 @@ def test_every_launch_is_proven(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         launched += 1
         proof = kernel.verify(*operands, limits=ROOMY, **static)
         assert not proof.refuted and not proof.undecided, proof
+        assert not kernel.size_reason, kernel.size_reason  # one text serves all sizes
 
     monkeypatch.setattr(KernelFunction, "interpret", proven)
     x = filled(LAYOUTS[name])

@@ -114,8 +114,9 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
     limits = (*_of_divisions(model, (*form.terms, *top.terms), facts), *facts.limits)
     conditions: list[Sum] = []
     for obligation in (form.negative(), gap):  # each is to be 0 or less
+        # Of many limits only the first are looked at: those of outer guards, then those of inner ones.
         close = near(obligation.terms, limits)
-        if obligation.upper(range_of, close) <= 0:
+        if any(obligation.upper(range_of, some) <= 0 for some in (close, near(obligation.terms, limits[::-1]))):
             continue
         left = condition_of(model, obligation, close)
         if left is None:
