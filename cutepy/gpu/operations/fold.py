@@ -42,7 +42,7 @@ MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
 MANY_ELEMENTS, MANY_ROWS = 1 << 20, 8192
 """Elements from which there are more plans, and rows side by side in memory from which a tile has many."""
 LONG = 2048
-"""Columns from which rows of many elements have a workgroup each, where states have one part."""
+"""Columns from which rows of many elements, read by vectors, have a workgroup each, where states have one part."""
 Factor = tuple[int, int]
 State = tuple[Any, ...]
 """What a fold knows of some elements: a value for each of its parts."""
@@ -120,6 +120,7 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
     memory, of as many columns as rows have. The `others` are accessed like x; a state has so many `parts`, which fit
     shared memory."""
     rows, columns, every, many = size(x, 0), size(x, 1), size(x, 0) * size(x, 2), x.size >= MANY_ELEMENTS
+    width = vector_width([x, *others])
     if not is_row_major(x):
         if many and columns <= 16:
             near, far = (0, 512), (1, 8)
@@ -131,13 +132,13 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
         near, far = (1, 4 if columns <= 4 else 8), (0, 256)
     elif rows > 8 and columns <= (128 if many else 64):
         near, far = (1, 32 if many and columns <= 32 else 64), (0, 32)
-    elif many and parts == 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS:
+    elif many and parts == 1 and width > 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS:
         near, far = (1, 4096), (0, 1)
     elif many and every >= 8 * ENOUGH_WORKGROUPS:
         near, far = (1, 256), (0, 8)
     else:
         near, far = (1, 1024), (0, 1)
-    return plan_of_tile(near, far, vector_width([x, *others]), 4 if parts > 2 else 8)
+    return plan_of_tile(near, far, width, 4 if parts > 2 else 8)
 
 
 @lru_cache(maxsize=256)
