@@ -1,9 +1,13 @@
 """A model's forward through public names: GPT-2 small (12 layers of 768, 12 heads, f32, random weights).
 
     python bench/model.py [--layers 12] [--width 768] [--tokens 1024,17,1] [--vocab 50257] [--rounds 20]
+    python bench/model.py --lengths 100 [--decode 256]
 
 Wall time of a forward with one wait at its end, the host's share of it (until the last call returns), the device's own
 time, and the first forward at each length with the pipelines that it made; beside torch, where it has a GPU.
+With --lengths, forwards at so many random lengths of 1 to 1,024: the pipelines that were made after the first, and
+what the first forward at a length takes beside the next. With --decode, a block of one layer that appends so many
+tokens, one by one, to a cache of keys and values.
 The kernels are `examples/kernels/attention.py` and `layer_norm.py`, the rest is `ops`.
 """
 
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import statistics
 import sys
 import time
@@ -29,7 +34,7 @@ from cutepy import Layout, Tensor, composition, gpu, local_tile, ops  # noqa: E4
 GELU = "0.5 * s * (1 + tanh(0.7978845608028654 * (s + 0.044715 * s * s * s)))"
 
 
-@gpu.kernel
+@gpu.kernel(sizes={"ids": "(R)", "tokens": "(V,N)", "positions": "(C,N)", "out": "(R,N)"}, given=["R <= C"])
 def embed(ids, tokens, positions, out):  # ids (rows,), tokens (vocab, n), positions (context, n), out (rows, n)
     """The row of each token and of its position, added; an id beyond the vocabulary is the last."""
     rows, n = out.shape
@@ -39,12 +44,18 @@ def embed(ids, tokens, positions, out):  # ids (rows,), tokens (vocab, n), posit
         out[gpu.workgroup.x, j] = tokens[row, j] + positions[gpu.workgroup.x, j]
 
 
+attend = gpu.kernel(sizes=dict.fromkeys("QKVO", "(T,64,H)"))(attention.function)
+"""Attention of heads of 64, for all lengths."""
+
+
 class Model:
     """GPT-2 with random weights, on the default device."""
 
     def __init__(self, layers: int, width: int, vocab: int, context: int) -> None:
         g = np.random.default_rng(0)
         self.width, self.heads = width, width // 64
+        of_rows = dict.fromkeys(("x", "gain", "bias", "y"), f"(R,{width})")
+        self.norm = gpu.kernel(sizes=of_rows)(layer_norm.function)
 
         def random(*shape: int, scale: float = 0.02) -> np.ndarray:
             return (g.standard_normal(shape) * scale).astype(np.float32)
@@ -70,7 +81,7 @@ class Model:
         """Layer norm of each row."""
         y = gpu.empty(x.shape)
         rows = Layout(x.shape, (0, 1))
-        layer_norm(x, composition(gain, rows), composition(bias, rows), y)
+        self.norm(x, composition(gain, rows), composition(bias, rows), y)
         return y
 
     def heads_of(self, x: Tensor, part: int, rows: int) -> Tensor:
@@ -89,7 +100,7 @@ class Model:
             mixed = gpu.empty((rows, self.width))
             parts = [self.heads_of(qkv, i, rows) for i in range(3)]
             into = composition(mixed, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
-            attention(*parts, into, causal=True)
+            attend(*parts, into, causal=True)
             x = ops.matmul(mixed, layer["out"], epilogue="c + bias + x", bias=layer["out_bias"], x=x)
             h = self.normal(x, layer["norm2"], layer["bias2"])
             up = ops.matmul(h, layer["up"], epilogue=GELU.replace("s", "(c + bias)"), bias=layer["up_bias"])
@@ -97,6 +108,25 @@ class Model:
         h = self.normal(x, self.last["norm"], self.last["bias"])
         last = local_tile(h, (1, self.width), (rows - 1, 0))
         return ops.matmul(last, ops.permute(self.device_table, (1, 0)))
+
+    def decode(self, x: Tensor, cache: Tensor, token: int) -> Tensor:
+        """The first layer for one token more, x (1, width), whose key and value go to row `token` of the cache."""
+        layer, width, heads, count = self.layers[0], self.width, self.heads, token + 1
+        h = self.normal(x, layer["norm1"], layer["bias1"])
+        qkv = ops.matmul(h, layer["qkv"], epilogue="c + bias", bias=layer["qkv_bias"])
+        for part in (1, 2):
+            stored = local_tile(cache, (1, width), (token, part - 1))
+            gpu.pointwise("x")(local_tile(qkv, (1, width), (0, part)), out=stored)
+        q = composition(local_tile(qkv, (1, width), (0, 0)), Layout((heads, 1, 64), (64, width, 1)))
+        k, v = (Tensor(cache.engine, Layout((count, width), (2 * width, 1)), at) for at in (0, width))
+        k = composition(k, Layout((heads, 64, count), (64 * count, count, 1)))
+        v = composition(v, Layout((heads, count, 64), (64 * count, 1, count)))
+        shares = ops.softmax(ops.matmul(q, k, epilogue="0.125 * c"))
+        mixed = ops.reshape(ops.matmul(shares, v), (1, width))
+        x = ops.matmul(mixed, layer["out"], epilogue="c + bias + x", bias=layer["out_bias"], x=x)
+        h = self.normal(x, layer["norm2"], layer["bias2"])
+        up = ops.matmul(h, layer["up"], epilogue=GELU.replace("s", "(c + bias)"), bias=layer["up_bias"])
+        return ops.matmul(up, layer["down"], epilogue="c + bias + x", bias=layer["down_bias"], x=x)
 
     def expected(self, ids: np.ndarray) -> np.ndarray:
         """The same by NumPy in float64."""
@@ -129,6 +159,48 @@ def timed(run: Callable[[], object], wait: Callable[[], object], rounds: int) ->
         wait()
         whole.append(time.perf_counter() - begin)
     return statistics.median(whole), statistics.median(host)
+
+
+def at_lengths(model: Model, count: int, longest: int) -> str:
+    """Forwards at so many random lengths: what is compiled after the first, and the wall time of a new length."""
+    device, pick = gpu.default_device(), random.Random(0)
+    made: list[int] = []
+    ratios: list[float] = []
+    for length in pick.sample(range(1, longest + 1), min(count, longest)):
+        numbers = (np.arange(length) % len(model.table)).astype(np.uint32)
+        ids, before, took = gpu.array(numbers), device.stats.compiled, []
+        for _ in range(4):
+            device.wait()
+            begin = time.perf_counter()
+            scores = model.forward(ids)
+            device.wait()
+            took.append(time.perf_counter() - begin)
+        made.append(device.stats.compiled - before)
+        if made[-1] or len(made) % 10 == 0:
+            wanted = model.expected(numbers)
+            error = float(np.abs(scores.numpy() - wanted).max() / np.abs(wanted).max())
+            print(f"  length {length}: {made[-1]} pipelines, error {error:.1e}", flush=True)
+        if not made[-1]:
+            ratios.append(took[0] / statistics.median(took[1:]))
+    new = f"{statistics.median(ratios):.2f} (median), {max(ratios):.2f} (most) of the next forward" if ratios else "-"
+    return f"{len(made)} lengths: {made[0]} pipelines, then {sum(made[1:])} more; a new length takes {new}"
+
+
+def decoded(model: Model, tokens: int) -> str:
+    """A layer for so many tokens, one by one: what is compiled after the second token."""
+    device, width = gpu.default_device(), model.width
+    cache = gpu.array(np.zeros((tokens, 2 * width), np.float32))
+    made: list[int] = []
+    begin = time.perf_counter()
+    for token in range(tokens):
+        before = device.stats.compiled
+        x = gpu.array(np.random.default_rng(token).standard_normal((1, width)).astype(np.float32))
+        model.decode(x, cache, token).numpy()
+        made.append(device.stats.compiled - before)
+    each = (time.perf_counter() - begin) / tokens
+    last = max([token for token, n in enumerate(made) if n], default=0)
+    told = f"{made[0]} pipelines, then {sum(made[1:])} more, the last at token {last}"
+    return f"{tokens} tokens: {told}; {each * 1e3:.2f} ms each"
 
 
 def torch_forward(model: Model, tokens: int) -> tuple[Callable[[], object], Callable[[], object]] | None:
@@ -174,11 +246,19 @@ def main() -> None:
     for name, value in (("layers", 12), ("width", 768), ("vocab", 50257), ("rounds", 20)):
         parser.add_argument(f"--{name}", type=int, default=min(value, 128) if small else value)
     parser.add_argument("--tokens", default="1024,333,17,1")
+    parser.add_argument("--lengths", type=int, default=0)
+    parser.add_argument("--decode", type=int, default=0)
     asked = parser.parse_args()
     lengths = [int(n) for n in asked.tokens.split(",")]
     device = gpu.default_device()
     model = Model(asked.layers, asked.width, asked.vocab, max(1024, *lengths))
     print(f"{device.adapter.name}: {asked.layers} layers of {asked.width}, f32", flush=True)
+    if asked.lengths or asked.decode:
+        if asked.lengths:
+            print(at_lengths(model, asked.lengths, 64 if small else 1024), flush=True)
+        if asked.decode:
+            print(decoded(model, asked.decode), flush=True)
+        return
     for tokens in lengths:
         numbers = (np.arange(tokens) % asked.vocab).astype(np.uint32)
         ids, before = gpu.array(numbers), device.stats.pipelines

@@ -49,7 +49,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[KernelFunction]:
     def noted(self: KernelFunction, *args: Any, **static: Any) -> None:
         interpret(self, *args, **static)
         found.append(self)
-        if self.__name__ in ("matmul_kernel", "epilogue_kernel", "parts_kernel"):
+        if self.__name__ in ("matmul_kernel", "epilogue_kernel", "parts_kernel", "dot_kernel"):
             assert self.size_reason == "", self.size_reason
 
     monkeypatch.setattr(KernelFunction, "interpret", noted)
@@ -78,6 +78,18 @@ def test_they_are_numpys_at_all_sizes(plan: Plan, launched: list[KernelFunction]
             found = ops.matmul(a, b, plan=cut, engine="interpreter")
         np.testing.assert_allclose(found.numpy(), exact, atol=1e-4, err_msg=f"{a.shape} {a.strides} {b.strides} {cut}")
     assert {kernel.__name__ for kernel in launched} & {"matmul_kernel", "epilogue_kernel", "parts_kernel"}
+
+
+def test_one_row_is_proven_at_all_lengths(launched: list[KernelFunction]) -> None:
+    """What a form has proven of its sizes without a condition asks nothing of a call: `64 * (k // 64) <= k` is none."""
+    views = Views("rows")
+    for k in (1, 31, 64, 70, 1025):
+        for batch, n in (((), 30), ((3,), 31)):
+            a, b = views.view(*batch, 1, k, kinds="plain"), views.view(*batch, n, k, kinds="plain").swapaxes(-1, -2)
+            found = ops.matmul(a, b, engine="interpreter").numpy()
+            np.testing.assert_allclose(found, a.astype(np.float64) @ b, atol=1e-4)
+    dots = [kernel for kernel in launched if kernel.__name__ == "dot_kernel"]
+    assert dots and all(kernel.size_reason == "" for kernel in dots)
 
 
 def test_empty_ones_are_zero() -> None:

@@ -122,7 +122,7 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
         if left is None:
             side = "may be negative" if obligation is not gap else f"is not proven to stay below {_named(extent)}"
             return Judged(reason=f"a coordinate, {coordinate!r}, {side}")
-        conditions.append(left)
+        conditions += [left] if left.terms else []
     return Judged(tuple(conditions))
 
 
@@ -142,8 +142,8 @@ def _with_products(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Gu
 
 
 def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum | None:
-    """A sum of parameters that is an upper bound of the obligation, ids eliminated by limits or by their ends; the
-    shortest that is found. None where there is none but such as never hold."""
+    """A sum of parameters that is an upper bound of the obligation, ids eliminated by limits or by their ends: 0 where
+    one of them is 0 or less for all sizes, else the shortest. None where there is none but such as never hold."""
     found: list[Sum] = []
 
     def eliminate(form: Form, left: tuple[Form, ...], depth: int) -> None:
@@ -161,6 +161,8 @@ def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum 
                     eliminate(form.plus(limit, -(ids[atom] // c)), rest, depth - 1)
 
     eliminate(obligation, tuple(limits[:12]), _DEPTH)
+    if any(_holds(model, form) for form in found):
+        return Affine({}, 0)
     possible = [form for form in found if form.terms and _may_hold(model, [form])]
 
     def length(form: Sum) -> tuple[int, int, int]:
@@ -168,6 +170,14 @@ def condition_of(model: Model, obligation: Form, limits: Sequence[Form]) -> Sum 
         return sum(map(abs, form.terms.values())), products, form.constant
 
     return min(possible, key=length, default=None)
+
+
+def _holds(model: Model, condition: Sum) -> bool:
+    """Whether it is 0 or less for all sizes, by what is known of them."""
+    none = np.zeros(1, np.int64)
+    facts: list[Form] = [Affine(form.terms, none + form.constant) for form in model.facts]
+    table: Form = Affine(condition.terms, none + condition.constant)
+    return bool(table.upper(range_of, near(table.terms, facts)) <= 0)
 
 
 def _may_hold(model: Model, conditions: Sequence[Sum]) -> bool:
