@@ -19,7 +19,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ _NOTED = 1 << 18
 
 @dataclass(slots=True)
 class Statistics:
-    """How many questions were asked, and how long each took, in seconds."""
+    """How many questions were asked, and how long each took, in seconds of CPU."""
 
     times: list[float] = field(default_factory=list)
 
@@ -102,15 +102,16 @@ class _Limit:
     left: int
     ends: float = field(default_factory=lambda: monotonic() + PATIENCE)
 
-    def check(self, solver: Any) -> Any:
-        """z3's answer within the limit, which its steps are taken from; unknown where nothing is left."""
+    def check(self, solver: Any, statistics: Statistics) -> Any:
+        """z3's answer within the limit, which its steps are taken from; unknown, unasked, where nothing is left."""
         seconds = self.ends - monotonic()
         if self.left <= 0 or seconds <= 0:
             return z3.unknown
         solver.set("rlimit", min(self.question, self.left))
         solver.set("timeout", max(1, int(1000 * seconds)))
-        before = _steps()
+        before, started = _steps(), process_time()
         answer = solver.check()
+        statistics.times.append(process_time() - started)
         self.left -= _steps() - before
         return answer
 
@@ -244,9 +245,7 @@ class _Prover:
         solver.push()
         try:
             solver.add(whole)
-            started = monotonic()
-            answer = self.limit.check(solver)
-            self.statistics.times.append(monotonic() - started)
+            answer = self.limit.check(solver, self.statistics)
             if answer == z3.unsat:
                 return None, ""
             if answer == z3.unknown:
