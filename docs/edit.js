@@ -12,5 +12,14 @@
     link.href = `${explorer}#${figure.dataset.explore}`;
     figure.append(link);
   }
+  /* The theme makes the buttons of each code a landmark without a name, tables and codes that scroll
+     no keyboard reaches, and the empty corner of a table is no heading. */
+  const grouped = () => {
+    document.querySelectorAll(".md-code__nav:not([aria-label])").forEach((nav) => nav.setAttribute("aria-label", `Buttons of ${nav.parentNode.id}`));
+    document.querySelectorAll("th:not([role])").forEach((cell) => cell.textContent.trim() || cell.setAttribute("role", "none"));
+    document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex]), pre > code:not([tabindex])").forEach((box) => (box.tabIndex = 0));
+  };
+  new MutationObserver(grouped).observe(document.documentElement, { childList: true, subtree: true });
+  grouped();
   for (const link of document.querySelectorAll("a.cutepy-try[data-explore]")) link.href = `${explorer}#${link.dataset.explore}`;
 }

@@ -25,6 +25,9 @@ def tab() -> Iterator[Page]:
     yield from opened_tab(FLAGS)
 
 
+axe_tab = pytest.fixture(scope="module")(opened_tab)
+
+
 def waited(tab: Page, results: int) -> list[list[str]]:
     """The states of the buttons, once so many have a result."""
     for _try in range(600):
@@ -83,3 +86,11 @@ def test_without_webgpu_a_button_says_so(site: Path, tab: Page) -> None:
     for button, _, _ in tab.evaluate(SAID):  # type: ignore[attr-defined]
         assert button == "No WebGPU in this browser"
     assert violations(tab) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "kernels", "benchmarks", "how-do-i", "algebra/divide", "algebra/kinds", "api/errors", "api/mesh"]
+)
+def test_axe_finds_no_violation(site: Path, axe_tab: Page, name: str) -> None:
+    axe_tab.open(site / f"{name}.html")
+    assert violations(axe_tab) == []
