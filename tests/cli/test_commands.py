@@ -267,7 +267,7 @@ def test_answers_as_json(here: Run, tmp_path: Path) -> None:
     verdicts = here("verify", "race.py:every_thread", "8:1", "--json")
     answer = json.loads(verdicts.stdout)
     assert verdicts.returncode == 1 and answer["ok"] is False
-    keys = {"claim", "status", "reason", "array", "witness", "conditions", "by"}
+    keys = {"claim", "status", "reason", "array", "witness", "conditions", "given", "by"}
     assert keys == answer["verdicts"][0].keys() and answer["verdicts"][0]["by"] in ("", "z3")
     used = [adapter["used"] for adapter in json.loads(here("adapters", "--json").stdout)]
     assert sum(used) <= 1

@@ -22,6 +22,7 @@ from swiftshader import SWIFTSHADER
 from cutepy import gpu, ops
 from cutepy.errors import KernelError
 from cutepy.gpu import CallCache
+from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul import plan_cache as tuned
 from cutepy.gpu.matmul import tuner
 from cutepy.gpu.matmul import tuner_worker as tune_worker
@@ -81,7 +82,11 @@ def test_a_product_is_tuned_once_and_for_its_class(
     given, adapter = problem_of(a, b)
     assert tuned.tuned_plan(adapter, given) == found.plan
     assert tuned.tuned_plan(adapter, replace(given, k=4 * given.k)) is None
+    alone, run = [], products.run_plan
+    monkeypatch.setattr(products, "run_plan", lambda *args, **how: (alone.append(how["alone"]), run(*args, **how)))
     np.testing.assert_allclose(ops.matmul(a, b).numpy(), wanted, atol=1e-4)
+    ops.matmul(a, gpu.array(np.ones((70, 20), np.float32), device=device))
+    assert alone == [True, False]  # of what was not timed, no size has a kernel of its own
     tile = "x".join(map(str, found.plan.tile))
     assert f"tiles of {tile}" in gpu.explain_matmul(a, b) and "found by tuning" in gpu.explain_matmul(a, b)
     asked = "import sys; from cutepy.cli import main; sys.exit(main(['tune', '40x96x70', '--json']))"

@@ -79,12 +79,12 @@ def test_few_plans_are_few() -> None:
     for fused in (False, True):
         for along_k in (True, False):
             problems = [ProductProblem(m, n, k, across=(True, along_k, True)) for m, n, k in product(sizes, repeat=3)]
-            below = [p for p in problems if not large(p.m, p.n, p.k)]
+            below = [p for p in problems if not large(p)]
             plans = {replace(choose_plan(p, H200, fused=fused), splits=1) for p in below}  # type: ignore[arg-type]
             assert len({p for p in plans if p.ahead}) <= (3 if along_k else 1)
             assert len({p for p in plans if not p.ahead}) <= (1 if fused else 3)
     square = ProductProblem(4096, 4096, 4096)
-    assert large(4096, 4096, 4096) and few(square) == quickest(square)
+    assert large(square) and few(square) == quickest(square)
 
 
 @pytest.mark.parametrize("case", [case for case in RECORDED if case[1] == "all"], ids=lambda case: str(case[0]))

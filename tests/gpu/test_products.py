@@ -259,7 +259,7 @@ def test_what_is_told_is_what_is_taken(
 ) -> None:
     a, b = (np.zeros(shape, np.float32) for shape in shapes)
     taken, run = [], products.run_plan
-    monkeypatch.setattr(products, "run_plan", lambda *given: (taken.append(given[2]), run(*given)))
+    monkeypatch.setattr(products, "run_plan", lambda *given, **alone: (taken.append(given[2]), run(*given, **alone)))
     ops.matmul(a, b, engine="interpreter")
     text = gpu.explain_matmul(a, b, engine="interpreter")
     assert told in text and bool(taken) == ("tiles" in text)

@@ -33,7 +33,7 @@ from ..operations.domain import zipped
 from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
-from .cost_model import FEW_ROWS, ProductProblem, choose_plan, matrix_plan
+from .cost_model import FEW_ROWS, ProductProblem, choose_plan, large, matrix_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_subgroup import matrix_matmul_kernel
 from .launches import add_parts, launch, with_mode
@@ -175,8 +175,8 @@ def contract(place: ExecutionSite, operands: Operands, how: ProductOptions = Pro
     elif how.plan is None and not groups.m:
         _sum_products(place, groups.exchanged(), (b, a, c))
     else:
-        (a, b, c), plan = _resolve_plan(place, groups, operands, how)
-        run_plan(place, (a, b, c), plan)
+        (a, b, c), plan, alone = _resolve_plan(place, groups, operands, how)
+        run_plan(place, (a, b, c), plan, alone=alone)
 
 
 def contract_fused(
@@ -193,10 +193,10 @@ def contract_fused(
     groups = axes_of_product((*operands, *tensors)) if a.size and not overlap else None
     if groups is None or (how.plan is None and not (groups.m and groups.n)):
         return False
-    (a, b, c, *arranged), plan = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
+    (a, b, c, *arranged), plan, alone = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
     left = iter(arranged)
     beside = tuple([next(left) if isinstance(other, Tensor) else other for other in others])
-    run_plan(place, (a, b, c), plan, beside, epilogue)
+    run_plan(place, (a, b, c), plan, beside, epilogue, alone=alone)
     return True
 
 
@@ -208,12 +208,15 @@ def axes_of_product(operands: Sequence[Tensor]) -> ProductAxes | None:
 
 def _resolve_plan(
     place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions, *, fused: bool = False
-) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
-    """The operands as the kernel takes them, and the plan."""
+) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan, bool]:
+    """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone: of a large
+    product, and of one whose plan was found by timing it."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
-    if how.plan is None:
-        return arranged, plan_for_problem(place, problem, how.sums, fused=fused)
-    return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
+    alone = large(problem)
+    if how.plan is not None:
+        return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits)), alone
+    alone = alone or (place.device is not None and tuned_plan(place.device.adapter, problem) is not None)
+    return arranged, plan_for_problem(place, problem, how.sums, fused=fused), alone
 
 
 def plan_for_problem(
@@ -277,16 +280,19 @@ def run_plan(
     plan: Plan | MatrixPlan,
     others: tuple[Beside, ...] = (),
     epilogue: Epilogue | None = None,
+    *,
+    alone: bool = False,
 ) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan; with an
     epilogue what that makes of it and of others of C's shape.
 
     Where k is summed in parts each goes to a tensor of its own, (m, n, b, part), and a second pass adds them in their
     order. With runs of B ahead the epilogue is the second pass: such products are small, and a kernel serves them all.
+    The first pass of multiply-adds is by a kernel for these sizes `alone`, or by one for all.
     """
     a, b, c = as_planned(place, operands, plan)
     if plan.splits == 1 and (epilogue is None or isinstance(plan, MatrixPlan) or not plan.ahead):
-        _run(place, (a, b, c), plan, others, epilogue)
+        _run(place, (a, b, c), plan, others, epilogue, alone=alone)
         return
     parts = _parts_like(place, with_mode(c, 3), plan)
     if isinstance(plan, MatrixPlan):
@@ -294,7 +300,7 @@ def run_plan(
         sums = with_layout(parts, [rows, columns, joined([batches, parted])])
         _run(place, (with_mode(a, 3), with_mode(b, 3), sums), plan)
     else:
-        _run(place, (a, b, parts), plan)
+        _run(place, (a, b, parts), plan, alone=alone)
     # Tiles may reach beyond C: what is added is the part of the sums that C has.
     add_parts(place, corner(parts, mode_sizes(c)), c, others, epilogue)
 
@@ -313,10 +319,12 @@ def _run(
     plan: Plan | MatrixPlan,
     others: tuple[Beside, ...] = (),
     epilogue: Epilogue | None = None,
+    *,
+    alone: bool = False,
 ) -> None:
     """The product by this plan, without a second pass for its parts."""
     if isinstance(plan, Plan):
-        launch(place, operands, replace(plan, splits=1), others, epilogue)
+        launch(place, operands, replace(plan, splits=1), others, epilogue, alone=alone)
     elif epilogue is None:
         place.run(matrix_matmul_kernel, *operands, plan=plan)
     else:

@@ -164,14 +164,14 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
         plan = Plan() if min(p.m, p.n) > FEW_ROWS else Plan((32, 32, 16), (8, 8))
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
-    if large(p.m, p.n, p.k, p.batch):
+    if large(p):
         return quickest(p)
     return _of_few(p, fused)
 
 
-def large(*extents: int) -> bool:
-    """Whether a product of these extents, batches among them, has a kernel of its own."""
-    return prod(extents) >= LARGE_PRODUCT
+def large(problem: ProductProblem) -> bool:
+    """Whether a product is large enough for a kernel of its own."""
+    return problem.m * problem.n * problem.k * problem.batch >= LARGE_PRODUCT
 
 
 @lru_cache(maxsize=512)

@@ -2,7 +2,7 @@
 
 Law: a launch over A (m,k,b), B (n,k,b), C (m,n,b,parts) and others (m,n,b) is by a form in which sizes, strides and
 offsets are values. What such a form does not cover, nested modes for one, is traced for its sizes
-(`trace/unknown_sizes.py`), and so is a `large` product.
+(`trace/unknown_sizes.py`), and so is what is to be by a kernel for its sizes alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from ...tensor import (
 )
 from .. import Expr, KernelFunction
 from ..operations.operand import ExecutionSite
-from .cost_model import large
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
@@ -79,15 +78,17 @@ def launch(
     plan: Plan,
     others: Sequence[Beside] = (),
     epilogue: Epilogue | None = None,
+    *,
+    alone: bool = False,
 ) -> None:
     """A product by multiply-adds of A (m,k,b) and B (n,k,b) into C (m,n,b,parts), or what the epilogue makes of it and
-    of others (m,n,b); the last modes may be left out."""
+    of others (m,n,b); the last modes may be left out. It is by a kernel for these sizes `alone`, or by one for all."""
     batches = max(t.rank for t in operands) > 2
     a, b, c = (with_mode(t, rank if batches else 2) for t, rank in zip(operands, (3, 3, 4), strict=True))
     beside = tuple([with_mode(t, 3) if batches and isinstance(t, Tensor) else t for t in others])
     kernel, static = (matmul_kernel, {}) if epilogue is None else (epilogue_kernel, {"epilogue": epilogue})
     given = (a, b, c) if epilogue is None else (a, b, c, beside)
-    if large(a.size, size(b, 0)):
+    if alone:
         place.run(kernel, *given, plan=plan, **static)
         return
     # Where whole slabs are all of k nothing is beyond it; else only plans that read ahead load vectors along k.

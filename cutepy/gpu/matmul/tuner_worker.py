@@ -142,7 +142,7 @@ def tried(
             conflicts[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
         if conflicts and conflicts[whole] > conflicts.get(first, conflicts[whole]):
             return {"dropped": f"{conflicts[whole]}-way conflicts", "early": True}
-        launch = partial(run_plan, ExecutionSite(device), operands, plan)
+        launch = partial(run_plan, ExecutionSite(device), operands, plan, alone=True)
         launch()
         device.wait()
         return launch
