@@ -32,6 +32,7 @@ from .interpreter_memory import (
     by_subgroup,
     call_matrix,
     check_wait,
+    first_invocation,
     gather,
     load_matrix,
     refuse_stated,
@@ -456,12 +457,21 @@ class Compiler:
         return lambda s: say(s, stmt.parts, [value(s) for value in values])
 
     def assumed(self, stmt: ir.Assume) -> Run:
-        condition = self.expr(stmt.condition)
+        # Each part that must hold, with what it compares: an error says these numbers.
+        parts = [
+            (self.expr(part), [self.expr(x) for x in (part.left, part.right)], f" {part.op} ")
+            if isinstance(part, ir.Binary)
+            else (self.expr(part), [], "")
+            for part in ir.conjuncts(stmt.condition)
+        ]
 
         def check(s: InterpreterState) -> None:
-            broken = both(s.active, np.logical_not(condition(s)))
-            if broken.any():
-                refuse_stated(s, stmt, broken)
+            for holds, sides, compared in parts:
+                broken = both(s.active, np.logical_not(holds(s)))
+                if broken.any():
+                    at = first_invocation(s, broken)
+                    numbers = compared.join([f"{np.broadcast_to(side(s), s.shape)[at]}" for side in sides])
+                    refuse_stated(s, stmt, at, f"{numbers} is not so".strip())
 
         return check
 
@@ -474,7 +484,9 @@ class Compiler:
             falls = np.flatnonzero(held[1:] < held[:-1])
             if falls.size:
                 at = int(falls[0])
-                refuse_stated(s, stmt, s.everyone, f"element {at + 1} is {held[at + 1]}, after {held[at]}")
+                refuse_stated(
+                    s, stmt, first_invocation(s, s.everyone), f"element {at + 1} is {held[at + 1]}, after {held[at]}"
+                )
 
         return check
 

@@ -156,11 +156,16 @@ class AccessCheck:
         raise KernelError(f"{self.context()} element {element}, {size}: {', '.join(where)}")
 
 
-def refuse_stated(s: InterpreterState, stmt: ir.Stated, broken: Array, found: str = "") -> None:
-    """Raise KernelError for what the user says of data and does not hold, at the first of the `broken` invocations."""
-    group, thread = map(int, np.argwhere(np.broadcast_to(broken, s.shape))[0])
-    where = ", ".join(AccessCheck.invocation(s, group, thread))
-    raise KernelError(f"{stmt.place}: kernel {s.kernel.name} assumes {stmt.said}: {found or 'not so'} ({where})")
+def first_invocation(s: InterpreterState, which: Array) -> tuple[int, int]:
+    """The first of these invocations: its workgroup of those that are run together, and its thread."""
+    group, thread = map(int, np.argwhere(np.broadcast_to(which, s.shape))[0])
+    return group, thread
+
+
+def refuse_stated(s: InterpreterState, stmt: ir.Stated, at: tuple[int, int], found: str) -> None:
+    """Raise KernelError for what the user says of data and does not hold, with what was found at an invocation."""
+    where = ", ".join(AccessCheck.invocation(s, *at))
+    raise KernelError(f"{stmt.place}: kernel {s.kernel.name} assumes {stmt.said}: {found} ({where})")
 
 
 def check_wait(s: InterpreterState, check: AccessCheck, stmt: Stmt, at: Array, old: Array) -> None:
