@@ -36,22 +36,15 @@ class Browser(Page):
         return json.loads(str(found))
 
     def settled(self) -> None:
-        """Wait until nothing is asked any more: details follow a picture after a moment."""
-        self.evaluate("new Promise((done) => setTimeout(done, 150))")
-        self.ask(ask="result", text="1:1")
+        """Wait until the page says that all that was asked for stands in it, and is painted."""
+        self.wait("cutepy.idle()")
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def go(self, text: str, **options: object) -> None:
         """Follow a share link."""
-        count, link = self.pictures, json.dumps("#" + urlencode({"e": text, **options}))
-        self.evaluate(f"location.hash === {link} ? dispatchEvent(new Event('hashchange')) : location.hash = {link}; 0")
-        self.wait(f"performance.getEntriesByName('pictured').length > {count}")
+        link = json.dumps("#" + urlencode({"e": text, **options}))
+        self.evaluate(f"location.hash === {link} ? dispatchEvent(new Event('popstate')) : location.hash = {link}; 0")
         self.settled()
-
-    @property
-    def pictures(self) -> int:
-        """How many pictures were shown so far."""
-        return int(str(self.evaluate("performance.getEntriesByName('pictured').length")))
 
     def type(self, text: str) -> None:
         """Type a text into what has the focus, as a keyboard does."""

@@ -122,7 +122,7 @@ def like(shape: Tree, numbers: Iterator[int]) -> Tree:
 
 
 CLICK_ALL = """(async () => {
-  const idle = async () => { for (let k = 0; k < 2; k++) await cutepy({ask: 'result', text: '1:1'}); };
+  const idle = async () => { while (!cutepy.idle()) await new Promise((done) => setTimeout(done, 1)); };
   const sheet = document.getElementById('sheet'), stage = document.getElementById('stage');
   const root = document.getElementById('figure').shadowRoot;
   const middle = (e) => { const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; };
@@ -259,7 +259,8 @@ def actions_are_wrong(browser: Browser, rng: random.Random, count: int, address:
         "document.activeElement.blur(), document.getElementById('stage').dispatchEvent(new Event('pointerleave'))"
     )
     browser.settled()
-    browser.evaluate("new Promise((done) => setTimeout(done, 500))")  # the address follows after a rest
+    browser.evaluate("new Promise((done) => setTimeout(done, 500))")  # the address follows after a rest, so does Back
+    browser.settled()
     steps = int(browser.text("#step").split()[0] or 0) if browser.text("#step") else 0
     before, link = json.loads(str(browser.evaluate(SNAPSHOT))), str(browser.evaluate("location.hash"))
     format = str(browser.evaluate("document.getElementById('format').value"))
@@ -301,7 +302,8 @@ ACTIONS = {
     "slide": "const it = $(X < 0.5 ? 'thread' : 'value'); it.value = Math.floor(Y * 9) - 1; change(it, 'input');",
     "access": "const it = $(['lanes', 'element', 'access'][Math.floor(X * 3)]); choose(it, Math.floor(Y * it.length));",
     "key": "change($('stage'), new KeyboardEvent('keydown', {key: KEY}));",
-    "back": "if (history.state?.step) history.back();",
+    "back": "if (!$('undo').disabled) history.back();",
+    "undo": "$('undo').click();",
     "example": "choose($('examples'), 1 + Math.floor(X * 12));",
     "export": "choose($('format'), [0, 4, 5][Math.floor(X * 3)]);",
     "step": "$('forward').click();",

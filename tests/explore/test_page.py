@@ -220,6 +220,43 @@ def test_a_link_brings_everything_back(browser: Browser) -> None:
     assert browser.evaluate("document.getElementById('lanes').value") == "1"
 
 
+def test_a_link_is_followed_even_as_the_address_is_written(browser: Browser) -> None:
+    """The address is written 400 ms after a slider is moved; the link is followed in the task before that one."""
+    browser.go("(3,9):(1,3)", view="tv")
+    browser.evaluate("""new Promise((done) => {
+        const start = performance.now(), slider = document.getElementById('thread');
+        setTimeout(() => { location.hash = '#e=(3,9):(1,3)&view=tiles'; setTimeout(done, 50); }, 400);
+        slider.value = 2;
+        slider.dispatchEvent(new Event('input'));
+        setTimeout(() => { while (performance.now() - start < 410); }, 300); // both timers are due after this
+    })""")
+    browser.settled()
+    assert browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').dataset.view") == "tiles"
+    assert browser.evaluate("location.hash") == "#e=(3,9):(1,3)&view=tiles"
+    browser.evaluate("document.getElementById('undo').click()")
+    browser.settled()
+    assert browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').dataset.view") == "tv"
+
+
+def test_a_slow_python_is_waited_for(browser: Browser) -> None:
+    """A link is followed while a picture is asked for: that picture comes first, all of the link's after it."""
+    seen = "document.getElementById('answer').innerText + document.getElementById('aside').innerText"
+    link = {"view": "banks", "thread": 2, "cell": "0.5"}
+    browser.go("(3,9):(1,3)", **link)
+    wanted = browser.evaluate(seen)
+    browser.go("(8,8):(8,1)")
+    browser.evaluate("""(() => {
+        globalThis.quick = Worker.prototype.postMessage;
+        Worker.prototype.postMessage = function (...sent) { setTimeout(() => quick.apply(this, sent), 300); };
+        document.getElementById('view-tiles').click();
+    })()""")
+    browser.go("(3,9):(1,3)", **link)
+    shown = browser.evaluate(seen)
+    browser.evaluate("Worker.prototype.postMessage = quick, 0")
+    browser.settled()
+    assert shown == wanted
+
+
 def test_views_are_tabs(browser: Browser) -> None:
     browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
     browser.press("ArrowRight", "ArrowRight")

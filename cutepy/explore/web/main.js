@@ -135,7 +135,17 @@ const page = {
     $("shown").hidden = $("aside").hidden = !looked.views.length;
     clearTimeout(this.details);
     panels.looked = looked;
-    if (looked.views.length) this.details = setTimeout(() => panels.refresh(looked), 100); // what is typed next comes first
+    this.details = looked.views.length ? setTimeout(() => this.refresh(looked), 100) : 0; // what is typed next comes first
+  },
+
+  refresh(looked) {
+    this.details = 0;
+    panels.refresh(looked);
+  },
+
+  // Everything that was asked for stands in the page: no question waits or is being answered, and no details are due.
+  idle() {
+    return !python.asking && !python.waiting.size && !this.details;
   },
 
   tabs({ views, view }) {
@@ -250,7 +260,8 @@ function wire(first) {
   [page.first, page.at] = [first, location.hash];
   $("undo").addEventListener("click", () => page.undo());
   $("next").addEventListener("click", () => page.go(page.following, "", {}, page.state.puzzle + 1));
-  addEventListener("hashchange", () => {
+  // popstate comes with the change of the address; before a hashchange, which is queued, `write` could go over the address.
+  addEventListener("popstate", () => {
     if (location.hash === page.past.at(-1)) page.past.pop();
     else if (location.hash !== page.at) page.past.push(page.at);
     page.back(location.hash);
@@ -306,4 +317,5 @@ function wirePicture() {
   $("larger").addEventListener("click", () => picture.zoom(1.25));
 }
 
+cutepy.idle = () => page.idle();
 wire(JSON.parse($("state").textContent));
