@@ -183,6 +183,15 @@ def test_completion_by_keyboard(browser: Browser) -> None:
     browser.wait("document.getElementById('result').textContent === '((2,2),(3,3)):((1,2),(4,12))'")
 
 
+def test_going_back_closes_the_completions(browser: Browser) -> None:
+    browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
+    browser.type("zip")
+    assert not browser.evaluate("document.getElementById('completions').hidden")
+    browser.evaluate("document.getElementById('undo').click()")
+    browser.settled()
+    assert browser.evaluate("document.getElementById('completions').hidden")
+
+
 def test_pointing_writes_the_sum(browser: Browser) -> None:
     browser.point_at(*browser.cell(5, 2))
     browser.wait("document.getElementById('say').textContent")

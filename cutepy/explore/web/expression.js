@@ -59,6 +59,7 @@ const expression = {
     $("expression").value = text;
     this.grow();
     this.number();
+    this.close(); // completions are offered for what is typed
   },
 
   // A slider for the number at the cursor; it stays on its number while it is moved.

@@ -210,7 +210,6 @@ const page = {
   go(text, view = "", options = {}, puzzle = null) {
     Object.assign(this.state, { text, puzzle, view, options: view ? { [view]: options } : {}, thread: null, value: null, cell: null });
     expression.put(text);
-    expression.close();
     this.look();
   },
 
