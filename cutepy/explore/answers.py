@@ -107,8 +107,8 @@ def names() -> Answer:
 def look(text: str, view: str = "", options: Mapping[str, str] | None = None) -> Answer:
     """An expression's value, what is true of it, the views that fit it, and the picture in one of them.
 
-    A `view` that does not fit gives way to one that does. Where a picture is refused for its options, `refused` says
-    why and the rest is answered.
+    A `view` that does not fit gives way, with its options, to one that does. Where a picture is refused for its
+    options, `refused` says why and the rest is answered.
     """
     expression = expression_of(text)
     value = expression.value
@@ -120,6 +120,7 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     views += ["compare"] if len(_compared(text)) > 1 else []
     several = "compare" in views and sum(not name for name, *_line in _lines(text)) > 1
     chosen = view if view in views else "compare" if several else views[0]
+    options = {} if view and chosen != view else options  # options are those of the view that is asked for
     result |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
     threads = value[0].size if value.rank else 1
     result |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}

@@ -266,6 +266,14 @@ def test_a_slow_python_is_waited_for(browser: Browser) -> None:
     assert shown == wanted
 
 
+def test_a_view_gives_way_with_its_options(browser: Browser) -> None:
+    """A vector has no view of threads, and the grid no tile that threads are laid over."""
+    browser.go("64:1", view="tv", over="(32,16)", cell="0.3")
+    assert browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').dataset.view") == "grid"
+    assert browser.text("#say") == "" and browser.text("#cell p").endswith("3")
+    assert browser.evaluate("document.getElementById('figure').shadowRoot.querySelectorAll('path title').length") == 64
+
+
 def test_views_are_tabs(browser: Browser) -> None:
     browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
     browser.press("ArrowRight", "ArrowRight")

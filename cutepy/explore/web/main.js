@@ -100,7 +100,8 @@ const page = {
     expression.complain(looked);
     document.body.classList.toggle("old", Boolean(looked.error));
     $("last").textContent = looked.error && panels.looked ? `Below: ${panels.looked.asked.text}, the last text that could be read.` : "";
-    if (!looked.error) this.show({ ...looked, asked: { ...question, view: looked.view } }, asked === this.asked);
+    const options = view && looked.view !== view ? {} : question.options; // a view that gives way takes its options along
+    if (!looked.error) this.show({ ...looked, asked: { text, view: looked.view, options } }, asked === this.asked);
     performance.mark("pictured", { detail: looked.text ?? text });
   },
 
