@@ -65,6 +65,14 @@ def flat(x: "(M,N)", y: "(M,N)") -> None:  # noqa: F821
 
 
 @gpu.kernel
+def summed(x: "(M,N)", y: "(M,N)", z: "(M,N)") -> None:  # noqa: F821
+    M, N = x.shape
+    gpu.launch(grid=M, threads=32)
+    for j in gpu.loop(N, start=gpu.thread, step=32):
+        z[gpu.workgroup.x, j] = x[gpu.workgroup.x, j] + y[gpu.workgroup.x, j]
+
+
+@gpu.kernel
 def of_any_rank(x: "(...)", y: "(...)") -> None:
     each_element([x], y, lambda value: value, None)
 
@@ -294,21 +302,49 @@ def test_a_buffer_that_was_freed_is_refused(device: Device) -> None:
             scale(2.0, x, y)
 
 
+def recipe_of(kernel: KernelFunction, args: tuple[object, ...], device: Device) -> Recipe:
+    """The recipe of the class of this call."""
+    sized = long_way(kernel, args, device)
+    assert isinstance(sized, SizedLaunch), sized
+    program = sized.traced.program(device.dialect, sized.traced.checked("auto"))
+    recipe = kernel._recipe(sized, args, specs(kernel, args), program, device)
+    assert recipe is not None
+    return recipe
+
+
 def test_a_recipe_of_one_memory_serves_one_layout_alone(device: Device) -> None:
     kernel = KERNELS["copied"][0]
     memory = gpu.array(np.arange(64, dtype=np.float32), device=device)
     one, turned = (Tensor(memory.engine, Layout((6, 8), stride), 4) for stride in ((8, 1), (1, 6)))
     other = Tensor(gpu.array(np.zeros(64, np.float32), device=device).engine, one.layout, 4)
-    sized = long_way(kernel, (one, one), device)
-    assert isinstance(sized, SizedLaunch)
-    recipe = kernel._recipe(
-        sized, (one, one), specs(kernel, (one, one)), sized.traced.program(device.dialect, False), device
-    )
-    assert recipe is not None and isinstance(recipe.run((one, one)), tuple)
+    recipe = recipe_of(kernel, (one, one), device)
+    assert isinstance(recipe.run((one, one)), tuple)
     assert [recipe.run(pair) for pair in ((one, turned), (one, other), (other, one))] == [None] * 3
     longer = Tensor(replace(memory.engine, length=63), one.layout, 4)
     later = Tensor(memory.engine, one.layout, 8)
     assert [recipe.run((one, two)) for two in (longer, later)] == [None] * 2
+    # The long way refuses what is written under two layouts, also where a form for one is there.
+    for two in (turned, later):
+        assert long_way(kernel, (one, two), device) == "x and y are one memory under two layouts"
+
+
+def test_a_recipe_of_views_writes_none_of_them(device: Device) -> None:
+    """Views that are read have any layouts; the memory that is written is another, or the recipe does not serve."""
+    memory, written = (gpu.array(np.arange(64, dtype=np.float32), device=device).engine for _ in range(2))
+    one, turned, later, after = (
+        Tensor(memory, Layout((3, 5), stride), at)
+        for stride, at in (((9, 1), 1), ((1, 7), 2), ((7, 1), 9), ((1, 9), 5))
+    )
+    y = Tensor(written, Layout((3, 5), (5, 1)))
+    recipe = recipe_of(summed, (one, later, y), device)
+    assert all(isinstance(recipe.run(args), tuple) for args in ((one, later, y), (later, one, y)))
+    here = Tensor(memory, y.layout)
+    for args in ((one, later, here), (one, later, later), (one, y, here), (y, one, here), (one, y, later)):
+        assert recipe.run(args) is None
+        assert "are one memory under two layouts" in str(long_way(summed, args, device))
+    mixed = recipe_of(summed, (one, turned, y), device)
+    assert isinstance(mixed.run((later, after, y)), tuple) and mixed.run((later, after, here)) is None
+    assert recipe.run((one, turned, y)) is None and mixed.run((one, later, y)) is None
 
 
 def test_formulas_read_in_python_as_they_are_evaluated() -> None:

@@ -305,9 +305,13 @@ def _views(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> list[tuple[Ar
 
 def written_view(call: BoundArguments, written: Iterable[int]) -> str:
     """Which arguments of one memory differ where a kernel writes the memories of these numbers; "" if none do."""
-    names = {a.name: SizeSpec(a.sizes.shape, a.sizes.stride) for a in call.arguments if a.sizes is not None}
     slots = frozenset(written)
-    return next((_told(one, other) for one, other in _views(call, names) if one.slot in slots), "")
+    first: dict[int, Argument] = {}
+    for a in call.arguments:
+        other = first.setdefault(a.slot, a) if a.tensor is not None else a
+        if a.sizes is not None and a.sizes.view and a.slot in slots:
+            return _told(other, a)
+    return ""
 
 
 def _told(one: Argument, other: Argument) -> str:

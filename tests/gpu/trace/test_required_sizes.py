@@ -124,6 +124,14 @@ def copied(x: "(M,N)", y: "(M,N)") -> None:
 
 
 @gpu.kernel
+def to_known(x: "(M,N)", y: Tensor) -> None:
+    M, N = x.shape
+    gpu.launch(grid=M, threads=4)
+    for j in gpu.loop(N, start=gpu.thread, step=4):
+        y[gpu.workgroup.x, j] = x[gpu.workgroup.x, j]
+
+
+@gpu.kernel
 def to_another(x: "(n)", y: "(m)") -> None:
     gpu.launch(grid=x.shape[0], threads=1)
     y[gpu.workgroup.x] = x[gpu.workgroup.x]
@@ -144,17 +152,20 @@ def nothing() -> tuple[object, ...]:
 
 CHECKS: dict[str, tuple[KernelFunction, Callable[[], tuple[object, ...]], object, str, object]] = {
     "written elements meet": (copied, met_elements, kernel_module, "tells_apart", lambda layout: True),
-    "one memory, no elements": (copied, over_one_memory, unknown_sizes, "_unsuited", lambda call, specs: ""),
+    "one memory, two layouts": (copied, over_one_memory, unknown_sizes, "_views", lambda call, specs: []),
+    "one memory that is written": (copied, over_one_memory, kernel_module, "written_view", lambda call, slots: ""),
+    "one memory, annotated once": (to_known, over_one_memory, unknown_sizes, "_unsuited", lambda call, specs: ""),
     "conditions of the proof": (to_another, lambda: (some(9), some(5)), LaunchPlan, "broken", lambda plan, found: None),
 }
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_a_planted_fault_in_a_check_of_the_host_is_noticed(check: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, arguments, owner, name, without = CHECKS[check]
+    chosen, arguments, owner, name, without = CHECKS[check]
 
     def wrong() -> bool:
         """Whether it is launched for all sizes though that is wrong: by what the interpreter sees."""
+        kernel = gpu.kernel(chosen.function)  # one that has no form yet, and has refused none
         try:
             kernel.interpret(*arguments(), check=True)
         except (VerificationError, KernelError):
