@@ -17,7 +17,7 @@ WILD = f"{VERDICTS}::test_verdicts_on_wild_kernels_are_true"
 AFFINE, RANGES, SIMPLIFY = "cutepy/layout/affine.py", "cutepy/gpu/ir/ranges.py", "cutepy/gpu/ir/simplify.py"
 GPU, ALIGNMENT, TENSOR = "cutepy/gpu", "cutepy/gpu/verify/alignment.py", "cutepy/tensor/tensor.py"
 ALIGNED, SIZES, SHAPES = (f"tests/gpu/verify/test_{name}.py" for name in ("alignment", "subgroup_size", "shapes"))
-UNKNOWN = "tests/gpu/trace/test_unknown_sizes.py"
+UNKNOWN, REQUIRED = (f"tests/gpu/trace/test_{name}_sizes.py" for name in ("unknown", "required"))
 
 FAULTS = [
     # The eleven of the review that went unnoticed, where they are now (those of `layout` are in layout_mutants.py).
@@ -78,12 +78,15 @@ FAULTS = [
     (GPU, "if low < 0 or high >= a.length:", "if low < 0:", f"{UNKNOWN}::test_what_reaches_outside_its_memory_is_taken_at_known_sizes"),
     (GPU, "            if written and a.tensor is not None and not tells_apart", "            if False and not tells_apart", f"{UNKNOWN}::test_a_written_tensor_whose_elements_meet_is_taken_at_known_sizes"),
     (GPU, "            if step <= reach:", "            if step < reach:", f"{UNKNOWN}::test_the_quick_test_of_injective_layouts"),
-    (GPU, "a.tensor.layout != other.tensor.layout or ", "", f"{UNKNOWN}::test_one_memory_under_two_layouts_is_taken_at_known_sizes"),
+    (GPU, "same = a.tensor.layout == other.tensor.layout and a.offset == other.offset\n            if", "same = a.offset == other.offset\n            if", f"{UNKNOWN}::test_one_memory_under_two_layouts_is_taken_at_known_sizes"),
+    (GPU, "same = a.tensor.layout == other.tensor.layout and a.offset == other.offset\n            if", "same = a.tensor.layout == other.tensor.layout\n            if", f"{UNKNOWN}::test_one_memory_under_two_layouts_is_taken_at_known_sizes"),
+    (GPU, "a.sizes.view and a.slot in slots:", "a.sizes.view and not slots:", f"{UNKNOWN}::test_one_memory_under_two_layouts_is_taken_at_known_sizes"),
+    (GPU, "{one.name, other.name} - specs.keys() or rank_of(one)", "rank_of(one)", f"{REQUIRED}::test_a_planted_fault_in_a_check_of_the_host_is_noticed"),
     (GPU, "        if evaluate(formula, values) < 0:", "        if evaluate(formula, values) < -9:", f"{UNKNOWN}::test_a_condition_is_found_and_checked"),
     (GPU, "                if before != n:", "                if before > n:", f"{UNKNOWN}::test_sizes_of_one_name_are_equal"),
     (GPU, "if name in found and found[name][1] % by:", "if False:", f"{UNKNOWN}::test_facts_that_are_stated"),
     (GPU, "(a.offset, shape[axis], *others)", "(a.offset, *others)", f"{UNKNOWN}::test_one_traced_form_is_right_at_all_sizes"),
-    (GPU, "        if obligation.upper(range_of, close) <= 0:", "        if obligation.upper(range_of, close) <= 64:", f"{UNKNOWN}::test_no_wrong_kernel_is_proven_for_all_sizes"),
+    (GPU, "if any(obligation.upper(range_of, some) <= 0 for", "if any(obligation.upper(range_of, some) <= 64 for", f"{UNKNOWN}::test_no_wrong_kernel_is_proven_for_all_sizes"),
     (GPU, "    for obligation in (form.negative(), gap):", "    for obligation in (gap,):", f"{UNKNOWN}::test_no_wrong_kernel_is_proven_for_all_sizes"),
     (TENSOR, "elif end < 0 or _below(end, size) is False:", "elif end < 0:", "tests/tensor/test_views.py::test_an_index_outside_its_mode_is_no_other_element"),
 ]  # fmt: skip

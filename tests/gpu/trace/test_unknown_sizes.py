@@ -210,6 +210,9 @@ def test_one_memory_under_two_layouts_is_taken_at_known_sizes() -> None:
     assert copied.verify(some(6, 6), some(6, 6)).ok and copied.size_reason == ""
     assert copied.verify(memory, turned).refuted and "one memory under two layouts" in copied.size_reason
     assert copied.verify(memory, memory).ok and copied.size_reason == ""
+    engine = make_tensor(some(7, 6)).engine
+    one, below = (Tensor(engine, Layout((6, 6), (6, 1)), at) for at in (0, 6))
+    assert copied.verify(one, below).refuted and "one memory under two layouts" in copied.size_reason
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
