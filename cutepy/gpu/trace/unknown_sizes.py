@@ -2,7 +2,7 @@
 
 A traced form is for every call of its class: which stride of a tensor is 1, whether 4 divides all that vectors need.
 What its proof takes for granted is looked at here: each size from 1 on, the ends of each layout inside its memory, one
-layout for one memory.
+layout for one memory that is written.
 """
 
 from __future__ import annotations
