@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,17 +66,20 @@ def test_equal_results_in_chromium_wgpu_and_interpreter(
     run = make(dtype)
     kernel, call = run.kernel, bind_call(run.kernel.captures, run.kernel.signature, run.arguments, run.static)
     program, ir = kernel.program(*run.arguments, **run.static), kernel.ir(*run.arguments, **run.static)
-    params = [call.params[p.name] for p in program.params]
+    sized = kernel._sized(call)
+    # The text for all sizes runs with the numbers and the grid of this call's launch; the interpreter has them put in.
+    values, grid = ({**call.params, **sized.params}, sized.grid) if sized else (call.params, program.grid)
+    params = [values[p.name] for p in program.params]
     inputs = [np.array(engine.memory) for engine in call.engines]
     written = [i for i, binding in enumerate(program.bindings) if binding.access == "read_write"]
 
     interpreted = [array.copy() for array in inputs]
-    interpret(ir, interpreted, call.params)
+    interpret(sized.known(call) if sized else ir, interpreted, call.params)
     buffers = [device.upload(array) for array in inputs]
-    device.launch(program, buffers, params)
+    device.launch(replace(program, grid=grid), buffers, params)
     on_device = [buffers[i].read(inputs[i].dtype, inputs[i].size) for i in written]
     with new_arena():
-        in_browser = browser.run(compile_kernel(ir, dialect="tint"), inputs, params)
+        in_browser = browser.run(compile_kernel(ir, dialect="tint"), inputs, params, grid=grid)
 
     for i, one, other in zip(written, on_device, in_browser, strict=True):
         assert not np.array_equal(inputs[i], interpreted[i]) or make is not saxpy
