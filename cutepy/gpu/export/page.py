@@ -27,6 +27,8 @@ class TestedCall:
     """A function with arrays to run it over, one for each buffer that is given to it, what the interpreter makes of
     them, and the numbers of the call."""
 
+    __test__ = False  # no class of tests, for pytest
+
     function: ExportedFunction
     given: Sequence[Array]
     wanted: Sequence[Array]
