@@ -117,7 +117,8 @@ class Sizes(Context):
         self.conditions: dict[frozenset[tuple[Monomial, int]], Condition] = {}
         self.formulas: dict[str, Formula] = {}
         self.taken = set(taken)
-        self.asked: dict[ir.Expr, Undecided] = {}
+        # No exceptions: one that was raised holds its frames, with the tensors of the call in them.
+        self.asked: dict[ir.Expr, tuple[str, Poly]] = {}
 
     # Unknowns.
 
@@ -204,8 +205,13 @@ class Sizes(Context):
         above = Poly({m: c for m, c in difference.items() if c > 0})
         below = Poly({m: -c for m, c in difference.items() if c < 0})
         condition = simplify(ir.binary(op, self.expr(above), self.expr(below)))
-        self.asked[condition] = Undecided(self, "equal" if op in ("==", "!=") else "less", difference)
+        self.asked[condition] = "equal" if op in ("==", "!=") else "less", difference
         return condition
+
+    def left_open(self, condition: ir.Expr) -> Undecided | None:
+        """What to raise where Python asks for a condition that `compared` gave."""
+        asked = self.asked.get(condition)
+        return None if asked is None else Undecided(self, *asked)
 
     def refuse(self, poly: Poly, what: str) -> NoReturn:
         raise KernelError(

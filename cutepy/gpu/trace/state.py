@@ -325,7 +325,7 @@ _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 def _undecided(value: ir.Expr) -> Exception | None:
     trace = _TRACE.get()
-    found: Exception | None = None if trace is None or trace.sizes is None else trace.sizes.asked.get(value)
+    found: Exception | None = None if trace is None or trace.sizes is None else trace.sizes.left_open(value)
     return found
 
 
