@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from kernels import CASES
+from operation_cases import recorded
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.errors import KernelError
 from cutepy.gpu.ir import (
     Assign,
@@ -31,6 +32,7 @@ from cutepy.gpu.ir.expr import MOST_DEPTH
 from cutepy.gpu.lower import lower
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl, show
+from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.gpu.verify import verify
 from cutepy.layout import size
 from cutepy.tensor import copy, make_fragment_like, transform
@@ -345,6 +347,21 @@ def test_a_kernel_is_lowered_once_and_forgotten_with_it() -> None:
     del kernel
     gc.collect()
     assert known() is None
+
+
+def test_no_trace_holds_what_it_was_traced_over() -> None:
+    """Nor does one for all sizes that met conditions which nothing decides, as the tiles of a product do."""
+    a, b = np.ones((40, 40), np.float32), np.ones((40, 40), np.float32)
+    with recorded() as runs:
+        ops.matmul(a, b, engine="interpreter")
+    known, arguments, static = runs[0].kernel, runs[0].arguments, runs[0].static
+    kernel = KernelFunction(known.function, known.given, known._said)  # one that has traced nothing yet
+    assert kernel.ir(*arguments, **static).sizes is not None
+    gone = weakref.ref(a), weakref.ref(b)
+    runs.clear()
+    del a, b, arguments
+    gc.collect()
+    assert all(ref() is None for ref in gone)
 
 
 def test_a_trace_leaves_nothing_to_collect() -> None:
