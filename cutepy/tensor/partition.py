@@ -25,7 +25,7 @@ from ..layout import (
 from ..layout.values.coordinates import Coordinate, _, crd2idx
 from ..layout.values.int_tuple import IntTuple, as_tuple, product_each
 from .engine import Place, Scalars, current_thread
-from .tensor import Tensor, composed_slice, expect_tensors
+from .tensor import Tensor, cached_view, composed_slice, expect_tensors
 
 
 def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
@@ -39,7 +39,7 @@ def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     Raises TensorIndexError for a tile that is not there. Source: CuTe, `tensor_impl.hpp`.
     """
     expect_tensors("inner_partition", tensor)
-    return tensor.cut(_inner_partition, tiler, coord)
+    return cached_view(tensor, _inner_partition, tiler, coord)
 
 
 def _inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:

@@ -197,20 +197,6 @@ class Tensor(Shaped, NotebookRepr):
             _keep_view(key, view, 0)
         return view
 
-    def cut(self, function: Callable[..., Tensor], *arguments: object) -> Tensor:
-        """`function(self, *arguments)`, a view of a part of the elements, which begins so far from where these do as
-        the layout and the arguments say."""
-        if type(self.offset) is not int or hasattr(self.engine, "within"):
-            return function(self, *arguments)
-        key = self._view_key(function, arguments)
-        if key is not None and (kept := _VIEWS.get(key)) is not None:
-            layout, guard, by = kept
-            return Tensor(self.engine, layout, self.offset + by, guard)
-        view = function(self, *arguments)
-        if key is not None and view.engine is self.engine and type(view.offset) is int:
-            _keep_view(key, view, view.offset - self.offset)
-        return view
-
     def _view_key(self, function: Callable[..., object], arguments: tuple[object, ...]) -> Hashable:
         """What the layout and the guard of a view follow from; None where a value of a kernel or a fact has a say.
 
@@ -324,6 +310,21 @@ class Tensor(Shaped, NotebookRepr):
 VIEWS_KEPT = 4096
 """Views whose layout and guard are kept, of all tensors: some MB."""
 _VIEWS: dict[Hashable, tuple[Layout | ComposedLayout, Guard | None, int]] = {}
+
+
+def cached_view(tensor: Tensor, function: Callable[..., Tensor], *arguments: object) -> Tensor:
+    """`function(tensor, *arguments)`, a view of a part of the elements, which begins so far from where these do as the
+    layout and the arguments say."""
+    if type(tensor.offset) is not int or hasattr(tensor.engine, "within"):
+        return function(tensor, *arguments)
+    key = tensor._view_key(function, arguments)
+    if key is not None and (kept := _VIEWS.get(key)) is not None:
+        layout, guard, by = kept
+        return Tensor(tensor.engine, layout, tensor.offset + by, guard)
+    view = function(tensor, *arguments)
+    if key is not None and view.engine is tensor.engine and type(view.offset) is int:
+        _keep_view(key, view, view.offset - tensor.offset)
+    return view
 
 
 def _keep_view(key: Hashable, view: Tensor, by: int) -> None:

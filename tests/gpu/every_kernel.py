@@ -70,9 +70,10 @@ def _run_products_and_sums() -> None:
             plan = plans[number] if dtype == "float32" else None
             ops.matmul(a, b, plan=plan, engine="interpreter")
             ops.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="interpreter")
-    for plan in (LARGE, MEDIUM, SMALL):
+    for plan in (LARGE, MEDIUM, SMALL, replace(SMALL, splits=2)):
         a, b = (g.random(shape, dtype=np.float32) for shape in ((70, 40), (40, 130)))
         ops.matmul(a, b, plan=plan, engine="interpreter")
+        ops.matmul(a, b, plan=plan, engine="interpreter", epilogue=lambda c: c * 2)
     for dtype in ("float32", "float16", "int32", "uint32"):
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):

@@ -70,8 +70,9 @@ def test_planted_faults_are_caught_and_originals_are_not() -> None:
     print(mutants.table(found, harmless))
     assert [f"{p.subject}: {p.mutant.kind}, {p.mutant.what}" for p in found if not p.caught] == []
     assert [str(p.subject) for p in found if not p.original_ok] == []
-    by_verify = [p for p in found if p.caught == "refuted" and p.mutant.kind == "barrier removed"]
-    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 5
+    # Of all sizes a race is undecided: no sizes are shown at which there is one.
+    without = [p for p in found if p.mutant.kind == "barrier removed" and p.mutant.kernel.sizes is None]
+    assert len(without) >= 5 and {p.caught for p in without} == {"refuted"}
 
 
 @pytest.mark.parametrize("name", CASES)

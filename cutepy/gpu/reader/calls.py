@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import reduce
 
@@ -68,9 +69,9 @@ _SUBGROUP = {
 class CallReader(TextureReader):
     """Calls of what WGSL has: constructors, functions of numbers, atomics, barriers, subgroups."""
 
+    @abstractmethod
     def inlined(self, node: SyntaxNode, found: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """The value of a function of the shader."""
-        raise NotImplementedError
 
     # Calls.
 

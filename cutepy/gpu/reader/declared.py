@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Bindings:
     entry: str = ""
 
 
-class ModuleReader:
+class ModuleReader(ABC):
     """Names and their meanings, and the statements made so far."""
 
     def __init__(self, module: Sequence[SyntaxNode], given: Bindings) -> None:
@@ -67,21 +68,21 @@ class ModuleReader:
         self.depth = 0
         self.written = written_by(module)
 
+    @abstractmethod
     def value(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """The value of an expression, or the place that it names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scalar(self, value: Value, dtype: DType | None = None) -> ir.Expr:
         """A number of the IR."""
-        raise NotImplementedError
 
+    @abstractmethod
     def declared(self, name: str, kind: Type, value: Value | None) -> Place:
         """A variable of a thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def converted(self, value: Value, kind: Type | None) -> Value:
         """A value where this type is asked for."""
-        raise NotImplementedError
 
     def refuse(self, node: SyntaxNode | None, why: str) -> KernelError:
         return KernelError(f"line {node.line if node else self.line}: {why}")

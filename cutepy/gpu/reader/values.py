@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import reduce
 
@@ -33,9 +34,9 @@ _MOST_ZEROED = 256
 class ValueReader(ModuleReader):
     """Expressions, and the variables that they read."""
 
+    @abstractmethod
     def call(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         """The value of a call."""
-        raise NotImplementedError
 
     # Reading and writing.
 
