@@ -7,6 +7,7 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
 from cutepy.gpu.verify import Claim, Status, Verification
 from cutepy.layout import size
 
@@ -202,3 +203,13 @@ def test_refusals() -> None:
     refused(lambda x, ids, y: gpu.assume(ids[0] < 3, ascending=True), "said of a tensor")
     with pytest.raises(KernelError, match="there is no argument 'idz'"):
         gather.assuming(bounds={"idz": (0, 1)})
+
+
+def test_what_is_known_changes_no_sizes() -> None:
+    """A kernel of which something is known is for the sizes that it was for: of its own, of all, or as it learns."""
+    for sizes in ("", "known", {"x": "(N)", "ids": "(M)", "y": "(M)"}):
+        kernel = gpu.kernel(sizes=sizes)(plain_gather.function)
+        other = kernel.assuming(bounds={"ids": (0, 9)})
+        assert (other._said, other._learns) == (kernel._said, kernel._learns)
+    own = gpu.kernel(sizes={"x": "(M,...)"})(matmul_kernel.function)
+    assert own._said and own.assuming(bounds={"A": (0, 9)})._said == own._said

@@ -487,7 +487,7 @@ class KernelFunction(NotebookRepr):
                     f"{self.function.__name__}.assuming(...): there is no argument {name!r}; "
                     f"there are {', '.join(self.signature.parameters)}"
                 )
-        other = KernelFunction(self.function, self.given, self._said if self._learns else "known")
+        other = KernelFunction(self.function, self.given, self._said or ("" if self._learns else "known"))
         other._bounds, other._ascending = {**self._bounds, **(bounds or {})}, self._ascending | {*names}
         return other
 
