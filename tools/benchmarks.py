@@ -24,8 +24,8 @@ HEAD = """# Benchmarks
 
 Figures that scripts measured; nothing here is typed. `make bench` measures on your machine. A result says where and
 how it was taken. Where other work ran on the machine, ratios to peers in the same process are worth more than times.
-Those of 2026-11-23 and before are of products, folds and softmax that had a kernel for each size; since they have kernels
-for all sizes, small ones take longer ([the design](design.md) says how much), and what `gpu.tune` has timed takes the same.
+Those of 2026-11-23 and before are of products, folds and softmax that had a kernel for each size; now that they have
+kernels for all sizes, small ones take longer ([the design](design.md) says how much).
 
 | script | what it measures |
 |---|---|
