@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import copysign
 from typing import Any, ClassVar, Literal
 
 from ..errors import TensorError
@@ -19,7 +20,7 @@ from ..layout.values.layout import _make, make_identity_layout
 from ..layout.values.size import is_unknown
 from ..lazy import numpy as np
 from .dtypes import DType
-from .engine import Array, Mask, Scalars, Space, check_writable, offset_of
+from .engine import Array, Mask, Scalars, Space, check_writable, fit_values, offset_of
 from .guard import both
 from .operand import TensorLike, as_tensor
 from .tensor import Tensor
@@ -69,7 +70,9 @@ class PaddedEngine:
         tables, inside = self._places(offsets)
         mask = both(where, inside)
         values = self.source.engine.load(self._offsets(tables), self._guarded(tables, mask))
-        if inside is None or self.fill in MODES or (isinstance(self.fill, int | float) and self.fill == 0):
+        # What is not read gives 0; -0.0 is another number.
+        zero = isinstance(self.fill, int | float) and self.fill == 0 and copysign(1, self.fill) > 0
+        if inside is None or self.fill in MODES or zero:
             return values
         around = self._chosen(inside, values, self.fill)
         return around if where is None else self._chosen(where, around, 0)
@@ -200,8 +203,8 @@ def padded(
     >>> padded(x, 2, 1, value=9).numpy().tolist(), padded(x, 3, value="reflect").numpy().astype(int).tolist()
     ([9.0, 9.0, 1.0, 2.0, 3.0, 4.0, 9.0], [4, 3, 2, 1, 2, 3, 4, 3, 2, 1])
 
-    Raises TensorError for nested modes, for counts below 0, and for "reflect" and "wrap" of a mode without elements or
-    of unknown size.
+    Raises TensorError for nested modes, for counts below 0, for a value that the elements' type does not hold, and for
+    "reflect" and "wrap" of a mode without elements or of unknown size.
     """
     x = as_tensor(x)
     call = f"padded({x}, {before}, {after}, value={value!r})"
@@ -210,6 +213,14 @@ def padded(
         raise TensorError(f"{call}: its modes are nested; group or flatten them first")
     if isinstance(value, str) and value not in MODES:
         raise TensorError(f"{call}: value is a number or one of {', '.join(map(repr, MODES))}")
+    # A number of a kernel is converted where the kernel uses it.
+    if not isinstance(value, str) and not hasattr(x.engine, "choose"):
+        try:
+            found = fit_values(value, x.dtype)
+        except TensorError as error:
+            raise TensorError(f"{call}: {error}") from None
+        if found.ndim:
+            raise TensorError(f"{call}: value is one number; an array is no rim")
     ends = [_counts(call, count, len(shape)) for count in (before, before if after is None else after)]
     for n, low, high in zip(shape, *ends, strict=True):
         asks = isinstance(value, str) and (low or high)

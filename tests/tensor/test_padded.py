@@ -38,6 +38,11 @@ def test_refusals() -> None:
     ):
         with pytest.raises(TensorError, match=word):
             padded(x, *arguments)
+    bytes_ = make_tensor(np.arange(6, dtype=np.uint8))
+    for number in (300, -1, 1.5, np.nan, 1j, None, [1, 2], np.arange(2), object()):
+        with pytest.raises(TensorError, match=r"padded\(.*value="):
+            padded(bytes_, 1, value=number)  # type: ignore[arg-type]
+    assert padded(bytes_, 1, value=np.uint8(255)).numpy().tolist() == [255, *range(6), 255]
     with pytest.raises(TensorError, match="'edge', 'reflect', 'wrap'"):
         padded(x, 1, value="mirror")  # type: ignore[arg-type]
     with pytest.raises(TensorError, match="read-only"):
