@@ -23,8 +23,9 @@ from ...tensor import (
     thread_value_partition,
 )
 from .. import Expr
+from ..operations.domain import known
 from .plan import Plan
-from .staging import PADDING, Orders, Slabs, Store, copy_layout, known, of_batch, share_of, spread_over_grid
+from .staging import PADDING, Orders, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 
 
 def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Orders, store: Store) -> None:

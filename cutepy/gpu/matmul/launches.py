@@ -8,7 +8,7 @@ offsets are values. What such a form does not cover, nested modes for one, is tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 from ... import gpu
 from ...layout import Layout, ceil_div, leaves, size
@@ -42,7 +42,7 @@ PARTS_TILE, PARTS_OWNED = (16, 64), Layout(((16, 16), 4), ((64, 1), 16))
 side by side; for columns the same is turned over."""
 
 
-@lru_cache(maxsize=256)
+@cache
 def for_strides(kernel: KernelFunction, near: tuple[Near, ...], divisor: int = 1, *, rank: int = 3) -> KernelFunction:
     """The kernel for all sizes of operands that lie so; of what is not told by vectors elements are accessed one by
     one. `divisor` divides K. Tensors have so many modes, the result of parts one more, or 2."""

@@ -32,12 +32,8 @@ from ...tensor import (
     with_layout,
 )
 from .. import Expr, Limits
+from ..operations.domain import known
 from ..operations.operand import ExecutionSite
-
-
-def known(condition: object) -> bool:
-    """Whether a comparison of sizes is known to hold; of sizes that only the launch knows it may hold, or not."""
-    return isinstance(condition, bool) and condition
 
 
 def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:

@@ -66,6 +66,11 @@ MANY_ELEMENTS = 1 << 20
 """Elements beyond those that stay in the caches: of fewer, those with short modes are counted."""
 
 
+def known(condition: object) -> bool:
+    """Whether a comparison of sizes is known to hold; of sizes that only the launch knows it may hold, or not."""
+    return isinstance(condition, bool) and condition
+
+
 def _shown(numbers: tuple[int, ...]) -> str:
     """CuTe's notation of a flat tuple."""
     return f"({','.join(map(str, numbers))})"

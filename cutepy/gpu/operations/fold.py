@@ -34,7 +34,7 @@ from ...tensor import (
 )
 from .. import Expr, Fold
 from .copies import copy
-from .domain import THREADS, coordinate_of, vector_width, zipped
+from .domain import THREADS, coordinate_of, known, vector_width, zipped
 from .operand import ExecutionSite
 
 MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
@@ -258,9 +258,8 @@ class Rows:
         first, end = self.run(tiles * self.more)
         for turn in gpu.loop(end, start=first):
             at: tuple[Expr, ...] = (turn,)
-            if (
-                not isinstance(self.more, int) or self.more > 1
-            ):  # the minimum changes nothing, and is below for the proof
+            if not known(self.more == 1):
+                # The minimum changes nothing: it tells the proof that there is such an index.
                 at = (turn % tiles, gpu.minimum(turn // tiles, self.more - 1))
             self.one_way(at, meet)
 
@@ -274,7 +273,7 @@ class Rows:
 
     def run(self, tiles: Any) -> tuple[Any, Any]:
         """The first of so many tiles of a row that the split takes, and the end of its run."""
-        if isinstance(self.splits, int) and self.splits == 1:
+        if known(self.splits == 1):
             return 0, tiles
         share = ceil_div(tiles, self.splits)
         first = gpu.minimum(self.split * share, tiles)
