@@ -12,13 +12,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from serving import Server
 
 from cutepy.gpu.runtime import Program
 from cutepy.gpu.runtime.buffer import as_bytes, from_bytes
@@ -69,20 +69,17 @@ class Browser:
     """One Chromium, started at once, ended by `close`; jobs run in turn. Raises BrowserError if it does not start."""
 
     def __init__(self, command: str) -> None:
-        self._jobs: queue.Queue[dict[str, object]] = queue.Queue()
+        self._jobs: queue.Queue[dict[str, object] | None] = queue.Queue()  # None ends those that wait
         self._results: queue.Queue[dict[str, object]] = queue.Queue()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = Server(self._handler())
         self._profile = tempfile.TemporaryDirectory(prefix="cutepy-chromium-", ignore_cleanup_errors=True)
         profile = Path(self._profile.name)
         self._log = profile / "stderr.txt"
-        url = f"http://127.0.0.1:{self._server.server_port}/"
         # Chromium must not follow what this process was told about Vulkan drivers: it brings its own.
         environment = {key: value for key, value in os.environ.items() if not key.startswith("VK_")}
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [command, *FLAGS, f"--user-data-dir={profile}", url],
+                [command, *FLAGS, f"--user-data-dir={profile}", self._server.address],
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 env=environment,
@@ -188,8 +185,8 @@ class Browser:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._server.shutdown()
-        self._server.server_close()
+        self._jobs.put(None)
+        self._server.close()
         self._profile.cleanup()
 
     def _ask(self, job: dict[str, object]) -> object:
@@ -213,9 +210,12 @@ class Browser:
                 if self.path != "/job":
                     return self._answer(404, b"", "text/plain")
                 try:
-                    return self._answer(200, json.dumps(jobs.get(timeout=20)).encode(), "application/json")
+                    job = jobs.get(timeout=20)
                 except queue.Empty:
                     return self._answer(204, b"", "text/plain")
+                if job is None:
+                    return jobs.put(None)
+                return self._answer(200, json.dumps(job).encode(), "application/json")
 
             def do_POST(self) -> None:
                 results.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))

@@ -5,14 +5,14 @@ pipeline leaves in a README, and the headers with which GitHub serves pictures (
 """
 
 import re
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from chromium import Page
+from serving import Server
 
 from cutepy.draw import Drawing
 
@@ -104,16 +104,12 @@ def served() -> Iterator[Callable[[str, str], str]]:
 
         def log_message(self, format: str, *_about: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-
     def address(text: str, policy: str) -> str:
         answers[f"/{len(answers)}.svg"] = text, policy
-        return f"http://127.0.0.1:{server.server_port}/{len(answers) - 1}.svg"
+        return f"{server.address}{len(answers) - 1}.svg"
 
-    yield address
-    server.shutdown()
-    server.server_close()
+    with Server(Handler) as server:
+        yield address
 
 
 @pytest.mark.parametrize("place", HEADERS)

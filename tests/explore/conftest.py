@@ -4,16 +4,16 @@
 """
 
 import os
-import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import chromium
 import pytest
 from chromium import find_chromium
 from explore.browser import Browser
+from serving import Server
 
 from cutepy.errors import DrawError
 from cutepy.explore.pack import Explorer, runtime
@@ -76,17 +76,14 @@ def with_gpu(page_file: Path, asked_for: list[str]) -> Iterator[Browser]:
         def log_request(self, *_about: object) -> None:
             asked_for.append(self.path)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(page_file.parent)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("VK_")]:  # Chromium brings its own driver
-            patch.delenv(name)
-        browser = Browser(command, chromium.WEBGPU)
-    browser.start(f"http://127.0.0.1:{server.server_port}/{page_file.name}")
-    yield browser
-    browser.close()
-    server.shutdown()
-    server.server_close()
+    with Server(partial(Handler, directory=str(page_file.parent))) as server:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith("VK_")]:  # Chromium brings its own driver
+                patch.delenv(name)
+            browser = Browser(command, chromium.WEBGPU)
+        browser.start(server.address + page_file.name)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture
