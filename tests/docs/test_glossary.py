@@ -16,6 +16,7 @@ FURTHER = (
     "algebra/swizzle",
     "tensors",
     "kernels",
+    *(f"kernels/{path.stem}" for path in sorted((ROOT / "docs" / "kernels").glob("*.md"))),
     "diagrams",
     *(f"examples/{name}" for name in GROWN),
 )

@@ -312,7 +312,7 @@ def test_python_knows_the_same_values() -> None:
 
 
 def function_table() -> str:
-    """The table of docs/kernels.md."""
+    """The table of docs/kernels/functions.md."""
     lines = ["| in a kernel | what it gives | WGSL | as exact as |", "|---|---|---|---|"]
     for row in sorted(IN_KERNELS.values(), key=lambda f: f.in_kernels):
         if row.python and not row.ir:
@@ -325,7 +325,7 @@ def function_table() -> str:
 
 
 def test_the_docs_list_the_table(request: pytest.FixtureRequest) -> None:
-    page = Path(__file__).parents[2] / "docs" / "kernels.md"
+    page = Path(__file__).parents[2] / "docs" / "kernels" / "functions.md"
     text = page.read_text()
     begin, end = "<!-- functions: begin -->\n", "\n<!-- functions: end -->"
     if request.config.getoption("--update-golden"):
