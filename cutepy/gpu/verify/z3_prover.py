@@ -346,7 +346,7 @@ class _Prover:
 
 
 def _overlap(a: SymbolicAccess, b: SymbolicAccess, index: Term) -> Term:
-    """That elements of both are the same: in 64 bits, where nothing wraps."""
+    """That elements of both are the same: in 36 bits, where four times a 32-bit number does not wrap."""
     width = a.buffer.width
     if a.lanes == b.lanes == width:
         return a.index == index
@@ -364,12 +364,13 @@ def _before(one: Sequence[Term], two: Sequence[Term]) -> Term:
 
 
 def _occurs(term: Term, what: Term) -> bool:
+    """Whether a term without quantifiers has another one, or a function, in it."""
     waiting, seen = [term], set()
     while waiting:
         node = waiting.pop()
         if node.get_id() not in seen:
             seen.add(node.get_id())
-            if node.eq(what) if z3.is_expr(what) else z3.is_app(node) and node.decl().eq(what):
+            if node.eq(what) if z3.is_expr(what) else node.decl().eq(what):
                 return True
             waiting += node.children()
     return False

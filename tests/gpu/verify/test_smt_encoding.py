@@ -150,6 +150,23 @@ def test_what_is_none_of_these_has_no_closed_form(end: object) -> None:
     assert _recurrence(HEAD, end, term(1), [HEAD, OTHER, TURN]) is None
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: (x | 5) - (5 & ~x),
+        lambda x: x * (x + 1) - x * x,
+        lambda x: ((x | 9) - (9 & ~x)) << 1,
+        lambda x: z3.LShR(x * (x + 1) - x * x, 2),
+    ],
+)
+def test_what_only_z3_knows_to_be_a_shift_is_one_for_ever(step: Callable[[object], object]) -> None:
+    """Shifts by 0 bits are none: 32 of them do not clear a register."""
+    rule, value = _recurrence(HEAD, step(HEAD), term(3), [HEAD, TURN]), term(3)
+    for turn in range(36):
+        assert rule is None or number(rule(term(turn))) == number(value), turn
+        value = z3.simplify(step(value))
+
+
 def test_the_size_of_a_term_counts_each_node_once() -> None:
     assert [_size(t) for t in (HEAD, HEAD + OTHER, HEAD + HEAD * OTHER)] == [1, 3, 4]
     long = HEAD

@@ -6,10 +6,11 @@ import pytest
 from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu.ir import Buffer, Kernel, Store, builtin, load, new_arena
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.gpu.verify import Z3_CLAIMS, Claim
 from cutepy.gpu.verify.smt_encoding import MOST
-from cutepy.gpu.verify.z3_prover import Statistics, decide_by_z3
+from cutepy.gpu.verify.z3_prover import Statistics, _Enough, _Meetings, decide_by_z3
 from cutepy.tensor import Tensor
 from cutepy.tensor.dtypes import u32
 
@@ -276,3 +277,39 @@ def test_a_limit_counts_steps_and_not_time() -> None:
             (found,) = decide_by_z3(kernel, asked, question=20_000, total=20_000, statistics=statistics).values()
         left.append((found.status, len(statistics.times)))
     assert left[0] == left[1] == ("undecided", 1)
+
+
+@gpu.kernel
+def outside_once(y: Tensor, *, bad: int) -> None:
+    gpu.launch(grid=2048, threads=64)
+    with gpu.when(gpu.workgroup.x == bad):
+        y[gpu.thread + 1] = 1
+
+
+def test_of_a_large_launch_the_workgroup_of_the_fault_is_replayed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    replayed: list[object] = []
+
+    def noting(*arguments: object, **options: object) -> object:
+        replayed.append(options["only"])
+        return interpret(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("cutepy.gpu.verify.z3_prover.interpret", noting)
+    assert by_z3(outside_once, "in bounds", "y", u(64), bad=1234) == "refuted"
+    assert replayed == [1234]
+
+
+@gpu.kernel
+def many_times(y: Tensor) -> None:
+    gpu.launch(grid=1, threads=64)
+    for i in gpu.loop(100):
+        y[i * 64 + gpu.thread] = i
+
+
+def test_a_replay_ends_where_enough_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most as many uses as `_NOTED` and one access of the launch more."""
+    monkeypatch.setattr("cutepy.gpu.verify.z3_prover._NOTED", 1000)
+    kernel = many_times.ir(u(6400))
+    watch = _Meetings(kernel, "y")
+    with pytest.raises(_Enough):
+        interpret(kernel, [u(6400)], {}, watch=watch)
+    assert 1000 < sum(rows.shape[1] for rows in watch.rows) <= 1000 + 64
