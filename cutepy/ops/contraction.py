@@ -38,7 +38,7 @@ from ..tensor import (
     with_layout,
 )
 from .blocks import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
-from .engine import Engine, chosen
+from .engine import Engine, chosen, delivered
 from .movement import contiguous, is_strided, permute, reshape
 from .operand import value_of
 from .pointwise import astype, elementwise
@@ -64,10 +64,12 @@ def matmul(
     plan: Plan | MatrixPlan | None = None,
     sums: kernels.Sums = "f32",
     epilogue: kernels.EpilogueLike | None = None,
+    out: Tensor | None = None,
     **operands: TensorLike,
 ) -> Tensor:
-    """NumPy's matrix product, (..., m, k) by (..., k, n), into `C` or a new tensor; batches broadcast at stride 0, and
-    vectors lose their axis again. Floats are summed in f32, and rounded once, to the type of `C` where that is a float.
+    """NumPy's matrix product, (..., m, k) by (..., k, n), into `C`, which may be called `out`, or a new tensor; batches
+    broadcast at stride 0, and vectors lose their axis again. Floats are summed in f32, and rounded once, to the type of
+    `C` where that is a float.
 
     `epilogue` is what kernels make of each element `c` before it is stored: a formula, or a function, of `c` and of
     `operands`, tensors that broadcast to the product's shape or numbers, which are launch parameters. Where a device
@@ -83,6 +85,9 @@ def matmul(
     Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number;
     KernelError for a `C` that does not fit, for an epilogue with other names, and for a plan or an epilogue with NumPy.
     """
+    if C is not None and out is not None:
+        raise KernelError(f"matmul(C={C}, out={out}): both say where the result goes; give one")
+    C = out if C is None else C
     # A device, or the interpreter, runs kernels; NumPy has neither plans nor epilogues.
     beside = [x for x in (C, *operands.values()) if x is not None]
     engine = chosen("matmul", engine, A, B, *beside)
@@ -118,7 +123,7 @@ def _matmul(a: TensorLike, b: TensorLike) -> Tensor:
     return from_array(contract(left, right, AxisCounts(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
-def dot(a: TensorLike, b: TensorLike, *, engine: Engine | None = None) -> Tensor:
+def dot(a: TensorLike, b: TensorLike, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
     """NumPy's `dot`: over the last axis of `a` and the last but one of `b` (its only one for a vector); numbers scale.
 
     >>> dot(np.ones((2, 3, 4), np.float32), np.ones((5, 4, 6), np.float32)).shape
@@ -128,15 +133,17 @@ def dot(a: TensorLike, b: TensorLike, *, engine: Engine | None = None) -> Tensor
     """
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
-        return elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine)
+        return elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine, out=out)
     along = max(0, len(second.shape) - 2)
     if first.shape[-1] != second.shape[along]:
         raise TensorError(rules.inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
     rules.result_type("dot", first.typed, second.typed)  # raises where the types do not meet
-    return tensordot(a, b, ((-1,), (along,)), engine=engine)
+    return tensordot(a, b, ((-1,), (along,)), engine=engine, out=out)
 
 
-def fused_multiply_add(a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine: Engine | None = None) -> Tensor:
+def fused_multiply_add(
+    a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine: Engine | None = None, out: Tensor | None = None
+) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, without the product ever being stored.
 
     >>> x, y = np.ones((4, 1, 3), np.float32), np.ones((1, 5, 3), np.float32)
@@ -149,12 +156,14 @@ def fused_multiply_add(a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine
     shape = rules.broadcast_shape("fused_multiply_add", first.shape, second.shape)
     summed = rules.chosen_axes("fused_multiply_add", len(shape), axes)
     dtype = rules.result_type("fused_multiply_add", first.typed, second.typed)
-    engine = chosen("fused_multiply_add", engine, a, b)
+    engine = chosen("fused_multiply_add", engine, a, b, out)
     if engine != "numpy":
         if dtype is bool_ or first.tensor is None or second.tensor is None:
             product = elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine)
-            return astype(sum(product, summed, engine=engine), dtype, engine=engine)
-        return kernels.summed_products(first.tensor, second.tensor, summed, dtype, engine)
+            found = astype(sum(product, summed, engine=engine), dtype, engine=engine)
+        else:
+            found = kernels.summed_products(first.tensor, second.tensor, summed, dtype, engine)
+        return delivered("fused_multiply_add", found, out, engine)
     # Each kept axis is a row, a column or a batch, by which operands vary along it.
     kept = [axis for axis in range(len(shape)) if axis not in summed]
     modes = [_aligned(value.shape, shape) for value in (first, second)]
@@ -167,9 +176,10 @@ def fused_multiply_add(a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine
         arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
         for block, own, order in zip(blocks, modes, ([*batch, *m, *summed], [*batch, *n, *summed]), strict=True)
     )
-    found = contract(left, right, AxisCounts(len(batch), len(m), len(n), len(summed)), dtype)
+    sums = contract(left, right, AxisCounts(len(batch), len(m), len(n), len(summed)), dtype)
     order = batch + m + n
-    return from_array(found.transpose([order.index(axis) for axis in kept]), dtype)
+    found = from_array(sums.transpose([order.index(axis) for axis in kept]), dtype)
+    return delivered("fused_multiply_add", found, out, engine)
 
 
 def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:
@@ -240,7 +250,7 @@ def _product(left: Array, right: Array) -> Array:
     return found
 
 
-def einsum(text: str, *operands: TensorLike, engine: Engine | None = None) -> Tensor:
+def einsum(text: str, *operands: TensorLike, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
     """NumPy's `einsum`: letters name axes, those that are not behind the arrow are summed, from the left on.
 
     A letter that an operand has twice is its diagonal; `...` stands for the axes that have no letter, and broadcasts.
@@ -253,23 +263,24 @@ def einsum(text: str, *operands: TensorLike, engine: Engine | None = None) -> Te
 
     Raises TensorError for letters that do not fit the operands, and for sizes that differ.
     """
-    engine = chosen("einsum", engine, *operands)
+    engine = chosen("einsum", engine, *operands, out)
     tensors = [as_tensor(x) for x in operands]
-    named, out = _read_subscripts(text, [mode_sizes(x) for x in tensors])
+    named, order = _read_subscripts(text, [mode_sizes(x) for x in tensors])
     # From left to right: what later operands and the result do not name is summed as soon as it can be.
     (letters, found), *rest = (_diagonal(name, x) for name, x in zip(named, tensors, strict=True))
     for number, (others, other) in enumerate(rest, 1):
-        later = {*out}.union(*named[number + 1 :])
-        kept = out if number == len(rest) else "".join(dict.fromkeys(c for c in letters + others if c in later))
+        later = {*order}.union(*named[number + 1 :])
+        kept = order if number == len(rest) else "".join(dict.fromkeys(c for c in letters + others if c in later))
         summed = "".join(dict.fromkeys(c for c in letters + others if c not in kept))
         views = (_with_axes(found, letters, kept + summed), _with_axes(other, others, kept + summed))
         found = fused_multiply_add(*views, range(len(kept), len(kept + summed)), engine=engine)
         letters = kept
     # Of a single operand what the result does not name is still there.
-    if len(out) < len(letters):
-        found = sum(found, [axis for axis, letter in enumerate(letters) if letter not in out], engine=engine)
-        letters = "".join(letter for letter in letters if letter in out)
-    return permute(found, [letters.index(letter) for letter in out]) if out != letters else found
+    if len(order) < len(letters):
+        found = sum(found, [axis for axis, letter in enumerate(letters) if letter not in order], engine=engine)
+        letters = "".join(letter for letter in letters if letter in order)
+    turned = permute(found, [letters.index(letter) for letter in order]) if order != letters else found
+    return delivered("einsum", turned, out, engine)
 
 
 def _diagonal(letters: str, x: Tensor) -> tuple[str, Tensor]:
@@ -298,6 +309,7 @@ def tensordot(
     axes: int | tuple[Sequence[SupportsIndex], Sequence[SupportsIndex]] = 2,
     *,
     engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """NumPy's `tensordot`: the sum over pairs of axes, the last ones of `a` and the first of `b` if a number is given.
 
@@ -319,8 +331,8 @@ def tensordot(
         if one[i] != other[j]:
             raise TensorError(rules.inner_sizes_differ("tensordot", one[: i + 1], other, other[j]))
         others[j] = letters[i]
-    out = [c for c in letters if c not in others] + [c for c in others if c not in letters]
-    return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(out)}", a, b, engine=engine)
+    kept = [c for c in letters if c not in others] + [c for c in others if c not in letters]
+    return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(kept)}", a, b, engine=engine, out=out)
 
 
 def _read_subscripts(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:

@@ -18,15 +18,22 @@ from ..gpu.operations import elements, place_of
 from ..gpu.operations.pointwise import converted as converted_by_kernel
 from ..gpu.operations.pointwise import of_function
 from ..tensor import Array, DType, Tensor, TensorLike, as_dtype, as_tensor, from_array, functions, rules
-from .engine import Engine, Home, chosen, home_of, on_device
+from .engine import Engine, Home, chosen, delivered, home_of, on_device
 from .operand import Value, common_nesting, value_of
 
 
-def elementwise(function: functions.Function, *operands: TensorLike, engine: Engine | None = None) -> Tensor:
+def elementwise(
+    function: functions.Function, *operands: TensorLike, engine: Engine | None = None, out: Tensor | None = None
+) -> Tensor:
     """`function` of each element of the operands, by the engine that `chosen` names."""
-    engine = chosen(function.name, engine, *operands)
+    engine = chosen(function.name, engine, *operands, out)
     if engine != "numpy":
-        return of_function(function)(*map(_as_operand, operands), engine=engine)
+        return of_function(function)(*map(_as_operand, operands), engine=engine, out=out)
+    return delivered(function.name, _by_numpy(function, *operands), out, engine)
+
+
+def _by_numpy(function: functions.Function, *operands: TensorLike) -> Tensor:
+    """`function` of each element of operands of the host."""
     # What the rules say: the type in which each operand takes part, the result's type and shape.
     values = [value_of(operand) for operand in operands]
     taken, result = function.types(*(value.typed for value in values))
@@ -81,15 +88,15 @@ def operation(function: functions.Function) -> Callable[..., Tensor]:
     [21.0, 31.0]
     """
 
-    def of_tensors(*operands: TensorLike, engine: Engine | None = None) -> Tensor:
+    def of_tensors(*operands: TensorLike, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
         if len(operands) != function.arity:
             raise TensorError(f"{function.name}: it takes {function.arity} operands, given are {len(operands)}")
         if engine is None and on_device(operands):
-            return of_function(function)(*operands)
+            return of_function(function)(*operands, out=out)
         if any(home_of(function.name, operand) is Home.VALUE for operand in operands):
             found: Tensor = of_values(function, *operands)
             return found
-        return elementwise(function, *operands, engine=engine)
+        return elementwise(function, *operands, engine=engine, out=out)
 
     of_tensors.__name__ = of_tensors.__qualname__ = function.name
     of_tensors.__doc__ = function.law + (" Integers give f32." if function.gives == "fraction" else "")
@@ -97,7 +104,12 @@ def operation(function: functions.Function) -> Callable[..., Tensor]:
 
 
 def clip(
-    x: TensorLike, low: TensorLike | None = None, high: TensorLike | None = None, *, engine: Engine | None = None
+    x: TensorLike,
+    low: TensorLike | None = None,
+    high: TensorLike | None = None,
+    *,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """x, but not below `low` and not above `high`, where these are given; NaN where one of them is.
 
@@ -111,8 +123,8 @@ def clip(
     if low is None or high is None:
         bound = high if low is None else low
         assert bound is not None
-        return operation(functions.NAMED["minimum" if low is None else "maximum"])(x, bound, engine=engine)
-    return operation(functions.NAMED["clip"])(x, low, high, engine=engine)
+        return operation(functions.NAMED["minimum" if low is None else "maximum"])(x, bound, engine=engine, out=out)
+    return operation(functions.NAMED["clip"])(x, low, high, engine=engine, out=out)
 
 
 @overload

@@ -22,7 +22,7 @@ from ..gpu.operations.softmax import softmax as softmax_by_kernel
 from ..layout import as_tuple, leaves
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, leaf_view, load_all, mode_sizes, rules
 from .blocks import BLOCK, Blocks, blocks_of, pieces
-from .engine import Engine, chosen
+from .engine import Engine, chosen, delivered
 
 
 def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
@@ -65,13 +65,26 @@ _FOLDS: dict[str, np.ufunc] = {
 
 
 def folded(
-    call: str, x: TensorLike, axes: rules.Axes, keepdims: bool, engine: Engine | None, option: float = 0
+    call: str,
+    x: TensorLike,
+    axes: rules.Axes,
+    keepdims: bool,
+    engine: Engine | None,
+    option: float = 0,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """What the reduction of this name gives; `option` is the correction of a variance, or the order of a norm."""
-    engine = chosen(call, engine, x)
-    if engine != "numpy":
-        return operations.folded(call, as_tensor(x), axes, keepdims, engine, option)
-    tensor = as_tensor(x)
+    engine = chosen(call, engine, x, out)
+    if engine == "numpy":
+        found = _by_numpy(call, as_tensor(x), axes, keepdims, option)
+    else:
+        found = operations.folded(call, as_tensor(x), axes, keepdims, engine, option)
+    return delivered(call, found, out, engine)
+
+
+def _by_numpy(call: str, tensor: Tensor, axes: rules.Axes, keepdims: bool, option: float) -> Tensor:
+    """A reduction of a tensor of the host."""
     sizes = mode_sizes(tensor)
     over = rules.chosen_axes(call, len(sizes), axes)
     result = rules.folded_type(call, tensor.dtype)
@@ -92,34 +105,62 @@ def folded(
     return from_array(found.reshape(shape), result)
 
 
-def sum(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def sum(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The sum over the axes; 0 where there is nothing to add.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
     """
-    return folded("sum", x, axis, keepdims, engine)
+    return folded("sum", x, axis, keepdims, engine, out=out)
 
 
-def prod(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def prod(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The product over the axes; 1 where there is nothing to multiply.
 
     >>> prod([2, 3, 4]).numpy().item()
     24
     """
-    return folded("prod", x, axis, keepdims, engine)
+    return folded("prod", x, axis, keepdims, engine, out=out)
 
 
-def mean(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def mean(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN.
 
     >>> mean([1, 2]).numpy().item()
     1.5
     """
-    return folded("mean", x, axis, keepdims, engine)
+    return folded("mean", x, axis, keepdims, engine, out=out)
 
 
-def max(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def max(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The greatest element over the axes; NaN where there is one.
 
     >>> max([[-1.0, -5.0], [-3.0, -2.0]], 1).numpy().tolist()
@@ -127,29 +168,57 @@ def max(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engin
 
     Raises TensorError over no elements, which have no greatest.
     """
-    return folded("max", x, axis, keepdims, engine)
+    return folded("max", x, axis, keepdims, engine, out=out)
 
 
-def min(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def min(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The least element over the axes; NaN where there is one. Raises TensorError over no elements.
 
     >>> min([3.0, -1.0, 2.0]).numpy().item()
     -1.0
     """
-    return folded("min", x, axis, keepdims, engine)
+    return folded("min", x, axis, keepdims, engine, out=out)
 
 
-def any(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def any(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """True where an element over the axes is not 0."""
-    return folded("any", x, axis, keepdims, engine)
+    return folded("any", x, axis, keepdims, engine, out=out)
 
 
-def all(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def all(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """True where every element over the axes is not 0."""
-    return folded("all", x, axis, keepdims, engine)
+    return folded("all", x, axis, keepdims, engine, out=out)
 
 
-def argmax(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def argmax(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
 
     >>> argmax([[1.0, 7.0], [7.0, 2.0]]).numpy().item(), argmax([[1.0, 7.0], [7.0, 2.0]], 0).numpy().tolist()
@@ -157,19 +226,28 @@ def argmax(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, en
 
     Raises TensorError over no elements.
     """
-    return folded("argmax", x, axis, keepdims, engine)
+    return folded("argmax", x, axis, keepdims, engine, out=out)
 
 
-def argmin(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def argmin(
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none.
 
     >>> argmin([3.0, -1.0, 2.0]).numpy().item()
     1
     """
-    return folded("argmin", x, axis, keepdims, engine)
+    return folded("argmin", x, axis, keepdims, engine, out=out)
 
 
-def softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
+def softmax(
+    x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = None, out: Tensor | None = None
+) -> Tensor:
     """exp(x - m) / sum(exp(x - m)) along an axis, with m the greatest there; integers give f32.
 
     >>> softmax([[0.0, 0.0], [0.0, float("inf")]]).numpy().tolist()
@@ -177,10 +255,14 @@ def softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = 
 
     Raises TensorError for an axis that is not there and for complex numbers.
     """
-    engine = chosen("softmax", engine, x)
+    engine = chosen("softmax", engine, x, out)
     if engine != "numpy":
-        return softmax_by_kernel(as_tensor(x), index(axis), engine=engine)
-    tensor = as_tensor(x)
+        return delivered("softmax", softmax_by_kernel(as_tensor(x), index(axis), engine=engine), out, engine)
+    return delivered("softmax", _softmax_by_numpy(as_tensor(x), axis), out, engine)
+
+
+def _softmax_by_numpy(tensor: Tensor, axis: SupportsIndex) -> Tensor:
+    """Softmax of a tensor of the host."""
     over = rules.chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
     result = rules.softmax_type(tensor.dtype)
     values = load_all(tensor).astype(result.accumulator.numpy)
@@ -244,6 +326,7 @@ def var(
     correction: float = 0,
     keepdims: bool = False,
     engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
 
@@ -252,7 +335,7 @@ def var(
 
     Of no elements it is NaN. Raises TensorError for complex numbers.
     """
-    return folded("var", x, axis, keepdims, engine, correction)
+    return folded("var", x, axis, keepdims, engine, correction, out=out)
 
 
 def std(
@@ -262,13 +345,19 @@ def std(
     correction: float = 0,
     keepdims: bool = False,
     engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The square root of the variance."""
-    return folded("std", x, axis, keepdims, engine, correction)
+    return folded("std", x, axis, keepdims, engine, correction, out=out)
 
 
 def logsumexp(
-    x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
@@ -277,11 +366,17 @@ def logsumexp(
 
     Raises TensorError for complex numbers.
     """
-    return folded("logsumexp", x, axis, keepdims, engine)
+    return folded("logsumexp", x, axis, keepdims, engine, out=out)
 
 
 def norm(
-    x: TensorLike, axis: rules.Axes = None, *, order: float = 2, keepdims: bool = False, engine: Engine | None = None
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    order: float = 2,
+    keepdims: bool = False,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The length of the vectors along the axes: of order 1 the sum of the magnitudes, 2 the root of the sum of squares,
     infinite the greatest magnitude. Of no elements it is 0.
@@ -291,10 +386,10 @@ def norm(
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return folded("norm", x, axis, keepdims, engine, rules.check_order(order))
+    return folded("norm", x, axis, keepdims, engine, rules.check_order(order), out=out)
 
 
-def cumsum(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements so far, along an axis.
 
     >>> cumsum([[1, 2], [3, 4]], 0).numpy().tolist()
@@ -302,12 +397,12 @@ def cumsum(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None) 
 
     Raises TensorError for an axis that is not there.
     """
-    return scanned("cumsum", x, axis, engine)
+    return scanned("cumsum", x, axis, engine, out)
 
 
-def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
+def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
     """The product of the elements so far, along an axis. Raises TensorError for an axis that is not there."""
-    return scanned("cumprod", x, axis, engine)
+    return scanned("cumprod", x, axis, engine, out)
 
 
 def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
@@ -338,14 +433,15 @@ _STATISTICS: dict[str, Callable[[Array, float], Array]] = {
 }
 
 
-def scanned(call: str, x: TensorLike, axis: SupportsIndex, engine: Engine | None) -> Tensor:
+def scanned(call: str, x: TensorLike, axis: SupportsIndex, engine: Engine | None, out: Tensor | None) -> Tensor:
     """The sums or the products so far."""
-    engine = chosen(call, engine, x)
-    if engine != "numpy":
-        return operations.scanned(call, as_tensor(x), index(axis), engine)
+    engine = chosen(call, engine, x, out)
     tensor = as_tensor(x)
+    if engine != "numpy":
+        return delivered(call, operations.scanned(call, tensor, index(axis), engine), out, engine)
     (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
     result = rules.folded_type({"cumsum": "sum", "cumprod": "prod"}[call], tensor.dtype)
     with np.errstate(all="ignore"):
         function = np.add if call == "cumsum" else np.multiply
-        return from_array(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)
+        found = from_array(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)
+    return delivered(call, found, out, engine)

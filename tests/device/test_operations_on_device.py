@@ -143,6 +143,22 @@ def test_every_operation_of_ops_gives_a_tensor_where_its_operands_are(device: De
         assert on_device(call(operand, *more)) is device, name
 
 
+def test_results_go_where_out_says(device: Device) -> None:
+    """Into any layout of the device's memory, again where the call is made again, and to the host."""
+    array = np.random.default_rng(4).standard_normal((6, 8), dtype=np.float32)
+    x = gpu.array(array, device=device)
+    for name, more in {"add": (2.0,), "exp": (), "sum": (1,), "cumsum": (0,), "softmax": (1,), "clip": (0, 1)}.items():
+        expected = getattr(ops, name)(array, *more).numpy()
+        turned = gpu.empty(expected.shape[::-1], device=device)
+        out = ops.permute(turned, range(turned.rank)[::-1])
+        for _again in range(2):
+            assert getattr(ops, name)(x, *more, out=out) is out
+            np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5, atol=1e-5)
+        at_home = make_tensor(np.zeros_like(expected))
+        getattr(ops, name)(x, *more, out=at_home)
+        np.testing.assert_allclose(at_home.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_the_same_calls_give_the_same(device: Device) -> None:
     found = [line for seed in range(10_000, 10_050) for line in same_calls.differences(seed, ["wgpu"])]
     if "shader-f16" not in device.features:
