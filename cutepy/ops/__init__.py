@@ -13,7 +13,24 @@ from ..gpu import cached_launches as _cached_launches
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
-from .movement import arange, contiguous, crop, expand, flip, full, linspace, ones, pad, permute, randn, reshape, zeros
+from .movement import (
+    arange,
+    concat,
+    contiguous,
+    crop,
+    expand,
+    flip,
+    full,
+    linspace,
+    ones,
+    pad,
+    permute,
+    randn,
+    reshape,
+    stack,
+    take,
+    zeros,
+)
 from .pointwise import astype, clip
 from .pointwise import operation as _operation
 from .reductions import (
@@ -52,13 +69,14 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
 
 
 __all__ = [
-    "all", "any", "arange", "argmax", "argmin", "astype", "clip", "contiguous", "crop", "cumprod", "cumsum", "dot",
-    "einsum", "expand", "flip", "full", "fused_multiply_add", "linspace", "logsumexp", "matmul", "max", "mean", "min",
-    "norm", "ones", "pad", "permute", "prod", "randn", "reshape", "softmax", "std", "sum", "tensordot", "var", "zeros",
+    "all", "any", "arange", "argmax", "argmin", "astype", "clip", "concat", "contiguous", "crop", "cumprod",
+    "cumsum", "dot", "einsum", "expand", "flip", "full", "fused_multiply_add", "linspace", "logsumexp", "matmul",
+    "max", "mean", "min", "norm", "ones", "pad", "permute", "prod", "randn", "reshape", "softmax", "stack", "std",
+    "sum", "take", "tensordot", "var", "zeros",
 ]  # fmt: skip
 for _name in (
     "all", "any", "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "matmul",
-    "max", "mean", "min", "norm", "prod", "softmax", "std", "sum", "tensordot", "var",
+    "max", "mean", "min", "norm", "prod", "softmax", "std", "sum", "take", "tensordot", "var",
 ):  # fmt: skip
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 _refusing(globals(), __all__)

@@ -1,20 +1,21 @@
-"""Movement and creation: reshape, permute, expand, pad, crop, flip; zeros, ones, full, arange, linspace, randn.
+"""Movement and creation: reshape, permute, expand, crop, flip, pad, concat, stack, take; zeros, ones, full, arange ...
 
-Law: of a movement the elements are those of the operand in another order, and the result is a view of them; `pad`, and
-what no layout says, is a copy. Axes are the top-level modes; `reshape` counts the last axis fastest, and new memory has
-it fastest, as NumPy does.
+Law: of a movement the elements are those of the operands in another order, and the result is a view of them; `pad`,
+`concat`, `stack` and `take`, and what no layout says, are copies, made where the operands are. Axes are the top-level
+modes; `reshape` counts the last axis fastest, and new memory has it fastest, as NumPy does.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 from typing import Literal
 
 import numpy as np
 
-from ..errors import LayoutError, TensorError, shown
+from ..errors import CoordinateError, LayoutError, TensorError, shown
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
@@ -29,10 +30,11 @@ from ..tensor import (
     load_all,
     mode_layouts,
     mode_sizes,
+    padded,
     rules,
     with_layout,
 )
-from .engine import chosen
+from .engine import Engine, check_out, chosen, delivered
 
 
 def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
@@ -164,29 +166,144 @@ def flip(x: TensorLike, axis: rules.Axes = None) -> Tensor:
     return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 
 
-def pad(x: TensorLike, widths: Sequence[tuple[int, int]], value: float = 0) -> Tensor:
-    """A copy with `value` before and after the elements of each axis.
+def pad(
+    x: TensorLike,
+    widths: Sequence[tuple[int, int]],
+    value: float | Literal["edge", "reflect", "wrap"] = 0,
+    *,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with so many elements before and after those of each axis: `value`, a number, or as `padded` reads around
+    a tensor, "edge", "reflect" or "wrap".
 
-    >>> pad([1.0, 2.0], [(1, 2)], 9).numpy().tolist()
-    [9.0, 1.0, 2.0, 9.0, 9.0]
+    >>> pad([1.0, 2.0], [(1, 2)], 9).numpy().tolist(), pad([1, 2, 3], [(2, 1)], "reflect").numpy().tolist()
+    ([9.0, 1.0, 2.0, 9.0, 9.0], [3, 2, 1, 2, 3, 2])
 
-    Raises TensorError for a negative width; crop takes away.
+    Raises TensorError for a negative width, where `crop` takes away, and where there is nothing to repeat.
     """
     tensor = as_tensor(x)
     sizes = mode_sizes(tensor)
     if len(widths) != len(sizes) or any(a < 0 or b < 0 for a, b in widths):
         raise TensorError(f"pad({tensor}, {list(widths)}): give (before, after) from 0 for each of {len(sizes)} axes")
+    engine = chosen("pad", engine, tensor, out)
     shape = tuple([a + size + b for (a, b), size in zip(widths, sizes, strict=True)])
-    inside = [(a, a + size) for (a, _b), size in zip(widths, sizes, strict=True)]
+    if isinstance(value, str):
+        # Along each axis the elements are taken by their places, which `padded` tells.
+        places = [
+            padded(np.arange(n, dtype=np.int32), *ends, value=value) for n, ends in zip(sizes, widths, strict=True)
+        ]
+        for axis, (ends, numbers) in enumerate(zip(widths, places, strict=True)):
+            if any(ends):
+                tensor = take(tensor, numbers.numpy(), axis, engine=engine)
+        return delivered("pad", tensor if any(map(any, widths)) else contiguous(tensor), out, engine)
     filler = fit_values(value, tensor.dtype)
-    if chosen("pad", None, tensor) == "wgpu":
-        place = operations.place_of("pad", "wgpu", [tensor])
-        padded = operations.filled(place, place.new(shape, tensor.dtype), filler.item())
-        operations.copy(tensor, crop(padded, inside))
-        return padded
+    inside = [(a, a + size) for (a, _b), size in zip(widths, sizes, strict=True)]
+    if engine != "numpy":
+        place = operations.place_of("pad", engine, [t for t in (tensor, out) if t is not None])
+        found = operations.filled(place, place.new(shape, tensor.dtype), filler.item())
+        operations.copy(tensor, crop(found, inside), engine=engine)
+        return delivered("pad", found, out, engine)
     values = np.full(shape, filler, tensor.dtype.numpy)
     values[tuple(slice(a, b) for a, b in inside)] = load_all(tensor)
-    return from_array(values, tensor.dtype)
+    return delivered("pad", from_array(values, tensor.dtype), out, engine)
+
+
+def concat(
+    tensors: Sequence[TensorLike], axis: int = 0, *, engine: Engine | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The elements of tensors one after the other along an axis, in the type in which they meet.
+
+    >>> concat([[1, 2], [3.5]]).numpy().tolist()
+    [1.0, 2.0, 3.5]
+
+    Raises TensorError for no tensors, for an axis that is not there, and for sizes that differ along another axis.
+    """
+    given = [as_tensor(x) for x in tensors]
+    if not given:
+        raise TensorError("concat([]): there is nothing to join, and no type; give a tensor")
+    sizes, dtype = [mode_sizes(x) for x in given], rules.result_type("concat", *[x.dtype for x in given])
+    (along,) = rules.chosen_axes("concat", len(sizes[0]), (axis,))
+    if len({(len(own), *own[:along], *own[along + 1 :]) for own in sizes}) > 1:
+        raise TensorError(f"concat(axis={axis}): the shapes {', '.join(map(str, sizes))} differ along another axis")
+    engine = chosen("concat", engine, *given, out)
+    if engine == "numpy":
+        with np.errstate(all="ignore"):
+            found = np.concatenate([load_all(x) for x in given], along, dtype=dtype.numpy, casting="unsafe")
+        return delivered("concat", from_array(found, dtype), out, engine)
+    # Each is copied to where it stands in the result.
+    ends = [0, *accumulate(own[along] for own in sizes)]
+    shape = (*sizes[0][:along], ends[-1], *sizes[0][along + 1 :])
+    place = operations.place_of("concat", engine, [t for t in (*given, out) if t is not None])
+    whole = out
+    if whole is None:
+        whole = place.new(shape, dtype)
+    else:
+        check_out("concat", shape, dtype, whole)
+    for x, *ends_of in zip(given, ends, ends[1:], strict=False):
+        ranges = [(0, size) for size in shape]
+        ranges[along] = ends_of[0], ends_of[1]
+        operations.copy(x, crop(whole, ranges), engine=engine)
+    return whole
+
+
+def stack(
+    tensors: Sequence[TensorLike], axis: int = 0, *, engine: Engine | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Tensors of one shape side by side along a new axis, which is axis `axis` of the result.
+
+    >>> stack([[1, 2], [3, 4]], 1).numpy().tolist()
+    [[1, 3], [2, 4]]
+
+    Raises TensorError as `concat`, and where the shapes differ.
+    """
+    given = [as_tensor(x) for x in tensors]
+    shapes = {mode_sizes(x) for x in given}
+    if len(shapes) != 1:
+        raise TensorError(f"stack: the shapes {', '.join(map(str, shapes)) or 'of no tensors'} are not one")
+    shape = shapes.pop()
+    (along,) = rules.chosen_axes("stack", len(shape) + 1, (axis,))
+    wide = [reshape(x, (*shape[:along], 1, *shape[along:])) for x in given]
+    return concat(wide, along, engine=engine, out=out)
+
+
+def take(
+    x: TensorLike,
+    indices: TensorLike,
+    axis: int | None = None,
+    *,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements at `indices` along an axis, or without one in the order of NumPy: the axes of `indices` take its
+    place. Negative indices count from the end.
+
+    >>> take([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [2, 0, -1], 1).numpy().tolist()
+    [[3.0, 1.0, 3.0], [6.0, 4.0, 6.0]]
+
+    Raises TensorError for an axis that is not there and for indices that are no integers, CoordinateError, which is an
+    IndexError, for one outside the axis. Indices of a device are not looked at before: there the element of one outside
+    the axis is 0.
+    """
+    tensor, numbers = as_tensor(x), as_tensor(indices)
+    if axis is None:
+        tensor, axis = reshape(tensor, (-1,) if tensor.size else (0,)), 0
+    sizes = mode_sizes(tensor)
+    (along,) = rules.chosen_axes("take", len(sizes), (axis,))
+    if numbers.dtype.kind not in "iu":
+        raise TensorError(f"take({tensor}, {numbers}): the indices are {numbers.dtype}; give whole numbers")
+    engine, count = chosen("take", engine, tensor, numbers, out), sizes[along]
+    if chosen("take", None, numbers) == "numpy":
+        values = load_all(numbers)
+        outside = values[(values < -count) | (values >= count)]
+        if outside.size:
+            raise CoordinateError(f"take({tensor}, axis={along}): index {outside[0]} is outside its {count} elements")
+        if engine == "numpy":
+            return delivered("take", from_array(load_all(tensor).take(values, along), tensor.dtype), out, engine)
+        numbers = as_tensor(values.astype(np.int32) if values.dtype != np.uint32 else values)
+    found = operations.taken(tensor, reshape(numbers, (numbers.size,)), along, engine)
+    shape = (*sizes[:along], *mode_sizes(numbers), *sizes[along + 1 :])
+    return delivered("take", reshape(found, shape), out, engine)
 
 
 def is_strided(tensor: Tensor) -> bool:

@@ -130,11 +130,12 @@ def test_every_operation_of_ops_gives_a_tensor_where_its_operands_are(device: De
     views = {"permute": ((1, 0),), "reshape": ((2, -1),), "expand": ((2, 4, 6),), "crop": ([(1, 3), (0, 2)],)}
     views |= {"pad": ([(1, 0), (0, 1)],), "astype": ("i32",), "flip": (), "fused_multiply_add": (x, 0)}
     views |= {"matmul": (np.ones((6, 2), np.float32),), "dot": (np.ones(6, np.float32),)}
+    views |= {"take": (np.int32([0, -1]), 1)}
     views |= {"tensordot": (np.ones((6, 2), np.float32), 1), "cumsum": (0,), "cumprod": (1,)}
     assert on_device(ops.einsum("ab,ab->a", x, x)) is device
     for name in dir(ops):
         call = getattr(ops, name)
-        made = ops.zeros, ops.ones, ops.full, ops.arange, ops.linspace, ops.randn, ops.einsum
+        made = ops.zeros, ops.ones, ops.full, ops.arange, ops.linspace, ops.randn, ops.einsum, ops.concat, ops.stack
         if not callable(call) or call in made:
             continue
         function = NAMED.get(name)
@@ -157,6 +158,13 @@ def test_results_go_where_out_says(device: Device) -> None:
         at_home = make_tensor(np.zeros_like(expected))
         getattr(ops, name)(x, *more, out=at_home)
         np.testing.assert_allclose(at_home.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_index_outside_takes_nothing(device: Device) -> None:
+    """The elements of a device's indices are not looked at by the host: nothing outside is read, it is 0."""
+    x, far = np.arange(1, 13, dtype=np.float32).reshape(3, 4), np.int32([2, 3, -3, -4, 2**31 - 1, -(2**31)])
+    found = ops.take(gpu.array(x, device=device), gpu.array(far, device=device), 0).numpy()
+    np.testing.assert_array_equal(found, [x[2], [0] * 4, x[0], [0] * 4, [0] * 4, [0] * 4])
 
 
 def test_the_same_calls_give_the_same(device: Device) -> None:
@@ -241,6 +249,12 @@ def test_movement_that_copies_stays_on_the_device(device: Device, monkeypatch: p
         lambda x: ops.pad(x, [(1, 2), (0, 3)], 5),
         lambda x: ops.contiguous(x, "F"),
         lambda x: ops.reshape(ops.crop(x, [(0, 0), (0, 8)]), (4, 0)),
+        lambda x: ops.pad(x, [(1, 2), (0, 3)], "edge"),
+        lambda x: ops.pad(x, [(9, 2), (0, 3)], "reflect"),
+        lambda x: ops.concat([x, ops.flip(x, 0)], 1),
+        lambda x: ops.stack([x, x], 1),
+        lambda x: ops.take(x, np.int32([[1, -1], [5, 0]]), 0),
+        lambda x: ops.take(x, [3, 3, -8], 1),
     )
     for name, (x, array) in cases.items():
         for number, call in enumerate(calls):

@@ -56,6 +56,8 @@ def _run_operations() -> None:
     for name in ("max", "mean", "argmin"):
         for axis in (0, 1, None):
             getattr(ops, name)(x, axis, engine="interpreter")
+    for shape, axis in (((5, 300), 0), ((5, 20), 0), ((3, 5, 2), 1), ((20, 5), 1)):
+        ops.take(np.zeros(shape, np.float32), [4, -5, 0], axis, engine="interpreter")
     registers, softmax_module.WHOLE_ROWS = softmax_module.WHOLE_ROWS, 0
     ops.softmax(x[:, :300], engine="interpreter")
     softmax_module.WHOLE_ROWS = registers

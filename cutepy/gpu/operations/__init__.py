@@ -5,9 +5,10 @@
 """
 
 from .copies import copy, filled
+from .gather import taken
 from .operand import ExecutionSite, place_of
 from .pointwise import Pointwise
 from .reductions import folded
 from .scan import scanned
 
-__all__ = ["ExecutionSite", "Pointwise", "copy", "filled", "folded", "place_of", "scanned"]
+__all__ = ["ExecutionSite", "Pointwise", "copy", "filled", "folded", "place_of", "scanned", "taken"]
