@@ -6,6 +6,7 @@ A message holds the call with its operands, the failing part with its numbers, a
 from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import isfunction
+from pathlib import Path
 from typing import Any, Self
 
 
@@ -33,9 +34,25 @@ class CutepyError(Exception):
         self.args, self.column = (f"{line}\n{_pointed(text, column)}",), column
         return self
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the lines of the caller's own code, and the message. Equal in every run."""
+        from traceback import extract_tb, format_exception_only
+
+        inside = (str(Path(__file__).parent), "/IPython/", "\\IPython\\")
+        own = [frame for frame in extract_tb(self.__traceback__) if not any(name in frame.filename for name in inside)]
+        shown = [f"{_file(frame.filename)}, line {frame.lineno}\n    {frame.line}" for frame in own]
+        return [*shown, "".join(format_exception_only(self)).rstrip()]
+
+
+def _file(name: str) -> str:
+    """A file of code; the name of a notebook's cell is another one in every run."""
+    return "a cell" if "ipykernel_" in name or name.startswith("<ipython") else name
+
 
 class InternalError(CutepyError, RuntimeError):
     """Something that cutepy says does not hold: a fault of cutepy, whatever was asked. `python -O` leaves it in."""
+
+    _render_traceback_ = None  # type: ignore[assignment]  # IPython, which cannot call it, shows every line
 
 
 def hold(claim: bool, said: str) -> None:

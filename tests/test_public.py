@@ -156,3 +156,19 @@ def test_dir_shows_what_users_call_and_no_workshop():
         workshop = {name for name in vars(module) if inspect.ismodule(vars(module)[name])} - rooms
         assert len(shown) > 40 and rooms <= shown and not shown & {*workshop, "TYPE_CHECKING", "Any", "Callable"}
         assert all(name[0] != "_" or name == "_" for name in shown)
+
+
+def test_a_notebook_shows_the_lines_of_the_caller_alone():
+    def asked():
+        return cutepy.composition(cutepy.Layout((6, 2), (1, 7)), cutepy.Layout((3, 2), (2, 3)))
+
+    with pytest.raises(cutepy.CompositionError) as caught:
+        asked()
+    shown = caught.value._render_traceback_()
+    assert [line.rpartition(", line ")[0] for line in shown[:-1]] == [__file__, __file__]
+    assert "return cutepy.composition" in shown[1] and shown[-1].endswith(str(caught.value))
+
+
+def test_a_fault_of_its_own_is_shown_whole():
+    with pytest.raises(TypeError):  # what makes IPython show all lines
+        cutepy.errors.InternalError("x")._render_traceback_()

@@ -1,7 +1,7 @@
 """Make a notebook, with its outputs, of a script in cells: `python tools/notebook.py SCRIPT [OUT [KIND ...]]`.
 
 `# %%` begins a cell of code, `# %% [markdown]` one of text. The cells run in one namespace, as in a notebook, and what
-the last line of a cell gives is shown as a notebook would show it, but for the kinds that are named: `image/png`.
+the last line of a cell gives is shown as a notebook would show it, and as the kinds that are named: `image/svg+xml`.
 `+live` adds the data with which a picture answers in a page. Nothing of Jupyter is needed.
 """
 
@@ -28,7 +28,7 @@ def cells(source: str) -> list[tuple[bool, str]]:
     return [(text, re.sub(r"(?m)^# ?", "", body) if text else body) for text, body in found if body]
 
 
-def ran(number: int, code: str, namespace: dict[str, object], file: str, without: Collection[str]) -> Cell:
+def ran(number: int, code: str, namespace: dict[str, object], file: str, kinds: Collection[str]) -> Cell:
     """A cell of code with its outputs."""
     tree = ast.parse(code, file)
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)  # a kernel reads its own text
@@ -42,7 +42,7 @@ def ran(number: int, code: str, namespace: dict[str, object], file: str, without
     if out.getvalue():
         outputs.append({"output_type": "stream", "name": "stdout", "text": lines(out.getvalue())})
     if value is not None:
-        data = {kind: lines(text) for kind, text in bundle(value, without).items()}
+        data = {kind: lines(text) for kind, text in bundle(value, kinds).items()}
         outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data})
     return {
         "cell_type": "code",
@@ -54,14 +54,11 @@ def ran(number: int, code: str, namespace: dict[str, object], file: str, without
     }
 
 
-def bundle(value: object, without: Collection[str]) -> dict[str, str]:
+def bundle(value: object, kinds: Collection[str]) -> dict[str, str]:
     """What a notebook shows of a value, by media type."""
     given = getattr(value, "_repr_mimebundle_", None)
-    shown = dict(given(exclude=without)) if given else {}
-    svg = getattr(value, "_repr_svg_", None)
-    if svg and "image/svg+xml" not in shown and svg():
-        shown["image/svg+xml"] = svg()
-    if "+live" in without and "image/svg+xml" in shown:
+    shown = dict(given(include=kinds)) if given else {}
+    if "+live" in kinds and "image/svg+xml" in shown:
         shown[LIVE] = live(value)
     return {"text/plain": repr(value), **shown}
 
@@ -81,15 +78,15 @@ def lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def notebook(script: Path, without: Collection[str] = ()) -> dict[str, object]:
-    """The notebook of a script, without some kinds of output; what the script raises is raised."""
+def notebook(script: Path, kinds: Collection[str] = ()) -> dict[str, object]:
+    """The notebook of a script, with further kinds of output; what the script raises is raised."""
     namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(script)}
     made: list[Cell] = []
     for number, (text, body) in enumerate(cells(script.read_text(encoding="utf-8")), 1):
         if text:
             made.append({"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": lines(body)})
         else:
-            made.append(ran(number, body, namespace, f"{script.name}, cell {number}", without))
+            made.append(ran(number, body, namespace, f"{script.name}, cell {number}", kinds))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
@@ -97,6 +94,6 @@ def notebook(script: Path, without: Collection[str] = ()) -> dict[str, object]:
 if __name__ == "__main__":
     source = Path(sys.argv[1])
     target = Path(sys.argv[2]) if len(sys.argv) > 2 else source.with_suffix(".ipynb")
-    without, sys.argv = sys.argv[3:], [str(source)]
-    target.write_text(json.dumps(notebook(source, without), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    kinds, sys.argv = sys.argv[3:], [str(source)]
+    target.write_text(json.dumps(notebook(source, kinds), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {target}")

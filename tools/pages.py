@@ -36,7 +36,14 @@ def cells(script: Path) -> list[dict[str, object]]:
     """The cells of a script as a notebook keeps them, outputs included: their pictures are SVGs."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "tour.ipynb"
-        command = [sys.executable, str(ROOT / "tools" / "notebook.py"), str(script), str(target), "image/png", "+live"]
+        command = [
+            sys.executable,
+            str(ROOT / "tools" / "notebook.py"),
+            str(script),
+            str(target),
+            "image/svg+xml",
+            "+live",
+        ]
         environment = {**os.environ, **NO_DRIVER, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         if done.returncode:

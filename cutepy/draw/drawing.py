@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from binascii import b2a_base64
 from collections.abc import Callable, Container, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from html import escape
 from importlib import import_module
-from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -117,15 +115,18 @@ class Drawing:
         content = printers[suffix]()
         return content if isinstance(content, bytes) else content.encode()
 
-    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
-        """For notebooks: cells that answer the pointer, for slides an SVG, for print a PNG unless it is excluded."""
-        # Large figures are given as SVG alone: a table of thousands of cells slows a notebook down.
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, str]:
+        """For notebooks: cells that answer the pointer; an SVG or a PNG where `display(..., include=...)` names it."""
+        # Large figures are given as SVG: a table of thousands of cells slows a notebook down.
         few = self.figure.cells <= NOTEBOOK_CELLS
-        bundle = {"text/html": str(self.html()) if few else boxed(self.svg()), "image/svg+xml": self.svg()}
-        if few and "image/png" not in (exclude or ()) and find_spec("resvg_py"):
-            with suppress(DrawError):  # without a font there is no PNG
-                bundle["image/png"] = b2a_base64(self.png(), newline=False).decode()
-        return bundle | {"text/plain": repr(self)}
+        bundle = {"text/html": str(self.html()) if few else boxed(self.svg()), "text/plain": repr(self)}
+        if "image/svg+xml" in (include or ()):
+            bundle["image/svg+xml"] = self.svg()
+        if "image/png" in (include or ()):
+            bundle["image/png"] = b2a_base64(self.png(), newline=False).decode()
+        return {kind: shown for kind, shown in bundle.items() if kind not in (exclude or ())}
 
     def __rich__(self) -> object:
         """Coloured lines for the `rich` package, which calls this."""
@@ -192,15 +193,17 @@ def draw(
     return Drawing(figure, chosen, (thing, asked, color, label))
 
 
-def bundle_of(thing: object, exclude: Container[str] | None = None) -> dict[str, str]:
+def bundle_of(
+    thing: object, include: Container[str] | None = None, exclude: Container[str] | None = None
+) -> dict[str, str]:
     """What a notebook shows of a thing: its picture, of large ones the corners; without one what it tells.
 
     >>> from cutepy.layout import Layout
-    >>> list(bundle_of(Layout((4, 8))))[:2], bundle_of(7)
-    (['text/html', 'image/svg+xml'], {})
+    >>> list(bundle_of(Layout((4, 8)))), bundle_of(7)
+    (['text/html', 'text/plain'], {})
     """
     try:
-        bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_(exclude=exclude)
+        bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_(include, exclude)
     except (CutepyError, TypeError, ValueError):  # a tensor under a trace holds expressions, not numbers
         if str(thing) == repr(thing) and "\n" not in repr(thing):
             return {}

@@ -250,9 +250,10 @@ def describe(engine: Engine, offset: Any = 0) -> str:
     if isinstance(engine, CountingEngine):
         return f"counting_iter({engine.start + offset})"
     prefix = f"{engine.space}_" if engine.space else ""
-    name = engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
+    # No address: it would be another one in every run.
+    name = engine.name or ("" if isinstance(engine, ViewEngine) else type(engine).__name__)
     moved = "" if type(offset) is int and offset == 0 else f" + {offset}"
-    return f"{prefix}ptr[{engine.dtype.bits}b]({name}{moved})"
+    return f"{prefix}ptr[{engine.dtype.bits}b]" + (f"({name}{moved})" if name else moved)
 
 
 def allocate(dtype: DType, length: int, *, space: Space = "", name: str = "") -> Engine:

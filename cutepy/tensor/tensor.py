@@ -6,7 +6,7 @@ another layout and another offset over the same engine, so it is a view and writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -22,7 +22,7 @@ from ..layout.values.size import Size
 from ..lazy import numpy as np
 from .bulk import confined, load_all, named_range, names_only, strided_modes, strided_view
 from .dtypes import DType
-from .engine import Array, Engine, Place, Scalars, ViewEngine, check_writable, describe, offset_of
+from .engine import Array, Engine, Place, Scalars, check_writable, describe, offset_of
 from .guard import Guard, rounded
 from .transfer import PendingArray, fetch, shared_array
 
@@ -298,13 +298,6 @@ class Tensor(Shaped, NotebookRepr):
         return f"{describe(self.engine, self.offset)} o {self.layout}"
 
     __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
-        """For notebooks: without the address in memory, which is another one at each run."""
-        bundle = NotebookRepr._repr_mimebundle_(self, include, exclude)
-        if "text/plain" in bundle and isinstance(self.engine, ViewEngine):
-            bundle["text/plain"] = bundle["text/plain"].replace(hex(self.engine.address), "host")
-        return bundle
 
 
 VIEWS_KEPT = 4096

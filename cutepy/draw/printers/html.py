@@ -37,7 +37,7 @@ _STYLES = (
     (
         " td",
         "max-width:none;vertical-align:middle;padding:0 4px;line-height:1.25;text-align:center;cursor:default;"
-        "white-space:pre;border:.6px solid;box-sizing:border-box",
+        "min-width:var(--w);height:var(--h);white-space:pre;border:.6px solid;box-sizing:border-box",
     ),
     (" :is(td:hover,td:focus)", "outline:2px solid;outline-offset:-3px"),
     (
@@ -61,7 +61,7 @@ _STYLES = (
     (" i", "display:inline-block;min-width:18px;padding:0 3px;text-align:center;font-style:normal;border:.6px solid"),
     (" p", "margin:4px 0;font-size:11px"),
 )
-_ROOT = ":is(.cutepy-html,#cutepy-html)"
+_ROOT = ":is(.cutepy-html,#_)"
 """With the weight of an id, which no id of the page need have: rules of hosts for tables, JupyterLab's above all, give
 way."""
 _BASE = "".join(f"{_ROOT}{selector}{{{rule}}}" for selector, rule in _STYLES)
@@ -128,11 +128,12 @@ def page(figure: Figure, style: Style) -> str:
 
 def _rules(used: Sequence[str], background: bool) -> Iterator[tuple[str, str, str]]:
     """Selector, property and paint of what a picture has."""
-    yield from ((below, "color", "ink") for below in ("", " td", " i", " td span"))
-    yield from ((below, "color", "soft") for below in (" th", " p", " .keys"))
-    yield from ((below, "border-color", "line") for below in (" td", " i"))
-    yield from ((f" .t{weight}", "border-top-color", "strong") for weight in (1, 2, 3))
-    yield from ((f" .b{weight}", "border-left-color", "strong") for weight in (1, 2, 3))
+    yield from (("", "color", "ink"), (" :is(td,i,span)", "color", "ink"), (" :is(th,p,.keys)", "color", "soft"))
+    yield (" :is(td,i)", "border-color", "line")
+    yield from (
+        (" :is(.t1,.t2,.t3)", "border-top-color", "strong"),
+        (" :is(.b1,.b2,.b3)", "border-left-color", "strong"),
+    )
     yield from ((" .mk", "outline-color", "mark"), (" td span", "background", "paper"))
     yield from ((("", "background", "paper"),) if background else ())
     yield from ((f" .{paint}", "background-color", paint) for paint in sorted(used))
@@ -141,27 +142,27 @@ def _rules(used: Sequence[str], background: bool) -> Iterator[tuple[str, str, st
 def _table(grid: Grid) -> Iterator[str]:
     """The lines of one grid's `<table>`: caption, rows of column heads, rows of cells with their heads."""
     wide, high = cell_size(grid)
-    yield "<table>"
+    yield f'<table style="--w:{wide}px;--h:{high}px">'
     if grid.caption:
         yield f"<caption>{escape(grid.caption)}</caption>"
-    corner = "<th></th>" * len(grid.rows.levels)
+    corner = "<th>" * len(grid.rows.levels)
     for level in grid.columns.levels:
-        yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}</tr>"
+        yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}"
     # For each level of row heads: the row in which each head starts, with its text and row span.
     starts = [
         dict(zip(accumulate((span for _, span in level), initial=0), level, strict=False)) for level in grid.rows.levels
     ]
     for row in range(grid.rows.size):
         heads = "".join(_head(*begins[row], "rowspan") for begins in starts if row in begins)
-        yield f"<tr>{heads}{''.join(_cells(grid, row, wide, high))}</tr>"
+        yield f"<tr>{heads}{''.join(_cells(grid, row))}"
     yield "</table>"
 
 
 def _head(text: str, span: int, attribute: str) -> str:
-    return f"<th>{escape(text)}</th>" if span == 1 else f'<th {attribute}="{span}">{escape(text)}</th>'
+    return f"<th>{escape(text)}" if span == 1 else f"<th {attribute}={span}>{escape(text)}"
 
 
-def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
+def _cells(grid: Grid, row: int) -> Iterator[str]:
     """The `<td>` elements of one row; a cell that a wider one covers has none."""
     start, shared = row * grid.columns.size, set(grid.shared)
     for column, span in enumerate(grid.widths(row)):
@@ -172,12 +173,12 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
         extra = [name for name, cells in (("mk", grid.marked), ("sh", shared)) if cell in cells]
         extra += ["no"] if grid.spans and not grid.labels[cell] else []
         names = " ".join([grid.paints[cell], *_borders(grid, row, column), *extra])
-        size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
         say = grid.text(cell)
         tip = f"<span hidden>{escape(say)}</span>" if say else ""
-        across = f' colspan="{span}"' if span > 1 else ""
+        across = f" colspan={span}" if span > 1 else ""
         plain = palette.css(grid.paints[cell], "light")  # where styles are stripped
-        yield f'<td class="{names}" bgcolor="{plain}" tabindex="0"{across}{size}>{escape(grid.labels[cell])}{tip}</td>'
+        quoted = f'"{names}"' if " " in names else names
+        yield f"<td class={quoted} bgcolor={plain} tabindex=0{across}>{escape(grid.labels[cell])}{tip}"
 
 
 def _borders(grid: Grid, row: int, column: int) -> list[str]:

@@ -25,10 +25,12 @@ class NotebookRepr:
 
     __slots__ = ()
 
-    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, str]:
         from ...draw.drawing import bundle_of
 
-        return bundle_of(self, exclude)
+        return bundle_of(self, include, exclude)
 
 
 class ReprIsStr(NotebookRepr):
