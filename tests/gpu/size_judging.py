@@ -11,14 +11,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from types import FunctionType
 
 import numpy as np
 import size_programs
 from example_cases import FOLDER
-from size_kernels import CASES, WRONG, some, whole
+from size_kernels import CASES, WRONG, some, whole, wrong_arguments
 
 from cutepy.errors import CutepyError, KernelError, VerificationError
 from cutepy.gpu.inspect.race_detector import interpret_checked
@@ -60,15 +60,7 @@ def _of_case(name: str) -> Subject:
 
 def _of_wrong(name: str) -> Subject:
     kernel, unknowns = WRONG[name]
-
-    def arguments(*sizes: int) -> tuple[object, ...]:
-        if name == "of_another":
-            return some(sizes[0]), some(sizes[1])
-        if name == "unclamped":
-            return some(sizes[0]), whole(sizes[1]), some(sizes[1])
-        return some(*sizes), some(*sizes)
-
-    return Subject(f"wrong: {name}", kernel, unknowns, arguments)
+    return Subject(f"wrong: {name}", kernel, unknowns, partial(wrong_arguments, name))
 
 
 def _of_text(seed: int) -> Subject:

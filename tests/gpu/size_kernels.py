@@ -167,6 +167,20 @@ def counted(x: "(n)", y: "(8)") -> None:
         gpu.atomic_add(y, x[i] % 8, 1)
 
 
+@gpu.kernel
+def in_parts(x: "(n)", parts: "(m)", y: "(n)") -> None:
+    """Each workgroup has a run of tiles, in parts of as many tiles each as are needed."""
+    n, m = x.shape[0], parts.shape[0]
+    tiles = ceil_div(n, 8)
+    share = ceil_div(tiles, m)
+    gpu.launch(grid=m, threads=8)
+    first = gpu.minimum(gpu.workgroup.x * share, tiles)
+    for t in gpu.loop(gpu.minimum(first + share, tiles), start=first):
+        i = t * 8 + gpu.thread
+        if i < n:
+            y[i] = x[i] + 1
+
+
 @dataclass(frozen=True)
 class SizeCase:
     """A kernel, arrays for it by sizes, and what they hold afterwards; `proven` in all claims."""
@@ -215,6 +229,7 @@ CASES = {
         by_parity, 1, lambda n: [some(n), some(n)], lambda x, y: x + len(x) if len(x) % 4 == 0 else x - len(x)
     ),
     "transposed": SizeCase(transposed, 2, lambda m, n: [some(m, n), some(n, m)], lambda x, y: x.T),
+    "in_parts": SizeCase(in_parts, 2, lambda n, m: [some(n), some(m), some(n)], lambda x, p, y: x + 1),
     "counted": SizeCase(
         counted, 1, lambda n: [whole(n), np.zeros(8, np.uint32)], lambda x, y: np.bincount(x % 8, minlength=8)
     ),
@@ -334,6 +349,27 @@ def neighbours(x: "(n)", y: "(n)") -> None:
         y[i] = x[i]
 
 
+@gpu.kernel
+def parts_that_overlap(x: "(n)", y: "(n)", parts: "(m)") -> None:
+    n, m = x.shape[0], parts.shape[0]
+    share = ceil_div(n, m)
+    gpu.launch(grid=m, threads=1)
+    first = gpu.minimum(gpu.workgroup.x * share, n)
+    for i in gpu.loop(gpu.minimum(first + share + 1, n), start=first):
+        y[i] = x[i]
+
+
+@gpu.kernel
+def parts_that_end_together(x: "(n)", y: "(n)", parts: "(m)") -> None:
+    """Of parts beyond the row each has the last element."""
+    n, m = x.shape[0], parts.shape[0]
+    share = ceil_div(n, m)
+    gpu.launch(grid=m, threads=1)
+    first = gpu.minimum(gpu.workgroup.x * share, n - 1)
+    for i in gpu.loop(gpu.minimum(first + share, n), start=first):
+        y[i] = x[i]
+
+
 WRONG = {
     name: (kernel, count)
     for name, kernel, count in (
@@ -351,5 +387,19 @@ WRONG = {
         ("unclamped", unclamped, 2),
         ("barrier_for_some", barrier_for_some, 1),
         ("neighbours", neighbours, 1),
+        ("parts_that_overlap", parts_that_overlap, 2),
+        ("parts_that_end_together", parts_that_end_together, 2),
     )
 }
+
+
+def wrong_arguments(name: str, *sizes: int) -> tuple[Array, ...]:
+    """Arrays for a wrong kernel, by its sizes."""
+    first, last = some(sizes[0]), some(sizes[-1])
+    if name == "of_another":
+        return first, last
+    if name == "unclamped":
+        return first, whole(sizes[1]), last
+    if name.startswith("parts_"):
+        return first, first.copy(), last
+    return some(*sizes), some(*sizes)

@@ -32,6 +32,8 @@ def text_of(seed: int) -> tuple[str, int]:
     op = pick.choice(["<", "<", "<", "<="])
     threads = pick.choice([8, 16, 32])
     tile = pick.choice([threads, threads, threads, threads // 2, threads * 2])
+    if seed % 8 == 7:
+        return parts_of(pick, threads, tile), 2
     kind = pick.randrange(6)
     if kind == 0:  # one axis, by index
         n = pick.choice(["n", "n", "n", "m"])
@@ -110,6 +112,30 @@ def k(x: "(n)", y: "(n)", z: "(m)"):
             y[i] = x[{pick.choice(["i", "n - 1 - i"])}]
 """
     return body, 2
+
+
+def parts_of(pick: random.Random, threads: int, tile: int) -> str:
+    """A kernel whose workgroups take runs of tiles: which one has which is its number times a share."""
+    near = lambda: pick.choice([""] * 5 + [" + 1", " - 1"])  # noqa: E731
+    share = pick.choice(["ceil_div(tiles, m)"] * 3 + ["tiles // m", "ceil_div(n, m)", "m"])
+    first = pick.choice(
+        [f"gpu.minimum(g * share{near()}, tiles{near()})"] * 4
+        + ["g * share", f"gpu.maximum(g * share, {pick.choice(['1', 'share', 'g'])})", "gpu.minimum(g, 3) * share"]
+    )
+    end = pick.choice([f"gpu.minimum(first + share{near()}, tiles{near()})"] * 4 + [f"first + share{near()}"])
+    return f"""
+def k(x: "(n)", y: "(n)", z: "(m)"):
+    n, m = x.shape[0], z.shape[0]
+    tiles = ceil_div(n, {tile})
+    share = {share}
+    gpu.launch(grid=m{near()}, threads={threads})
+    g = gpu.workgroup.x
+    first = {first}
+    for t in gpu.loop({end}, start=first):
+        i = t * {tile} + gpu.thread
+        if i < n:
+            y[{pick.choice(["i", "i", "i", "n - 1 - i", "i // 2"])}] = x[i]
+"""
 
 
 def made(text: str, name: str) -> KernelFunction:

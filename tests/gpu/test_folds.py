@@ -90,25 +90,40 @@ def test_a_tile_is_read_in_the_order_of_memory(name: str) -> None:
         assert all(read.excess == 1 for read in reads if read.times), (axes, static["plan"])
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_every_launch_is_proven(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    launched = 0
+def proving(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that are launched from here on, by name: each is proven for all sizes, and none runs."""
+    launched: list[str] = []
 
     def proven(kernel: KernelFunction, *operands: object, **static: object) -> None:
-        nonlocal launched
-        launched += 1
+        launched.append(kernel.__name__)
         proof = kernel.verify(*operands, limits=ROOMY, **static)
         assert not proof.refuted and not proof.undecided, proof
         assert not kernel.size_reason, kernel.size_reason  # one text serves all sizes
 
     monkeypatch.setattr(KernelFunction, "interpret", proven)
+    return launched
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_launch_is_proven(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = proving(monkeypatch)
     x = filled(LAYOUTS[name])
     for axes in axes_of(x.layout):
         ops.sum(x, axes, keepdims=True, engine="interpreter")
         ops.argmax(x, axes, keepdims=True, engine="interpreter")
     ops.softmax(x, 0, engine="interpreter")
     ops.softmax(x, -1, engine="interpreter")
-    assert launched >= 2 * len(axes_of(x.layout)) + 2
+    assert len(launched) >= 2 * len(axes_of(x.layout)) + 2
+
+
+@pytest.mark.parametrize("stride", [(40000, 1), (1, 3)])
+def test_what_goes_on_from_parts_of_rows_is_proven(stride: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which part of a row a workgroup writes is its number times a share of the tiles."""
+    launched = proving(monkeypatch)
+    x = filled(Layout((3, 40000), stride))
+    ops.softmax(x, 1, engine="interpreter")
+    ops.cumsum(x, 1, engine="interpreter")
+    assert launched == ["softmax_sums_kernel", "softmax_quotients_kernel", *["scan_kernel"] * 3]
 
 
 def test_the_first_of_equals_in_numpys_order_whatever_memory_has() -> None:

@@ -249,10 +249,31 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Ownership:
             form = whole.exact(domain(coordinate.dtype), range_of, near(whole.terms, facts.limits))
             if form is None:
                 return Ownership(False, False)
+            form = _chosen(model, form, facts)
             divided = tuple(_of_divisions(model, form.terms, facts))
             here = replace(facts, limits=near(form.terms, (*divided, *facts.limits)))
             axes[axis].append((np.flatnonzero(facts.mask), here, form))
     return owned_by(model, axes)
+
+
+def _chosen(model: Model, form: Form, facts: GuardFacts) -> Form:
+    """The same numbers, with a in the place of min(a, b) where that is below b, and of max(a, b) where it is above: it
+    is one of both. So a part of a row that has any tile, min(part * share, tiles) <= t < tiles, begins at its number
+    times its share."""
+    for atom, c in form.terms.items():
+        if not isinstance(atom, Call) or atom.name not in ("min", "max"):
+            continue
+        one, other = (restrict(sum_of(model, value), facts.mask) for value in atom.args)
+        for chosen, left in ((one, other), (other, one)):
+            sums = [side.exact(domain(atom.dtype), range_of, near(side.terms, facts.limits)) for side in (chosen, left)]
+            if sums[0] is None or sums[1] is None:
+                continue
+            gap = Affine({atom: 1}, form.constant * 0).plus(sums[1], -1)
+            gap = (gap if atom.name == "min" else gap.negative()).moved(1)
+            if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
+                rest = form.plus(Affine({atom: 1}, form.constant * 0), -c)
+                return _chosen(model, rest.plus(sums[0], c), facts)
+    return form
 
 
 def _rejoined(lanes: list[list[Expr]], products: Products) -> list[list[Expr]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from size_kernels import CASES, WRONG, SizeCase, flat, scale, some, whole
+from size_kernels import CASES, WRONG, SizeCase, flat, scale, some, whole, wrong_arguments
 from size_programs import judge
 
 from cutepy import gpu
@@ -72,17 +72,13 @@ def test_no_wrong_kernel_is_proven_for_all_sizes(name: str) -> None:
         sizes = [pick.choice(EDGES[:14]) for _axis in range(unknowns)]
         if name == "neighbours" and sizes == [1]:
             continue  # it writes nothing
-        arrays = [some(*sizes), some(*sizes)]
-        if name == "of_another":
-            arrays = [some(sizes[0]), some(sizes[1])]
-        elif name == "unclamped":
-            arrays = [some(sizes[0]), whole(sizes[1]), some(sizes[1])]
+        arrays = wrong_arguments(name, *sizes)
         found = kernel.verify(*arrays)
         for taken in (True, False):  # as it is launched, and as it is traced for these arrays alone
             if taken and not kernel.size_reason:
                 known = kernel.at(*arrays).verify(Limits(workgroups=1 << 20))
             else:
-                known = verify(kernel._form(kernel._bind(tuple(arrays), {})).kernel, Limits(workgroups=1 << 20))
+                known = verify(kernel._form(kernel._bind(arrays, {})).kernel, Limits(workgroups=1 << 20))
             worse = {(v.claim, v.array) for v in known.refuted}
             said = {(v.claim, v.array) for v in found.verdicts if v.status is Status.PROVEN}
             assert not worse & said, f"{sizes}: {found}\n{known}"
