@@ -296,7 +296,10 @@ class CudaPrinter(Printer):
         x, y, _ = kernel.workgroup
         # Names of bindings and parameters are claimed before those of the body.
         bindings = [self.binding(b) for b in kernel.buffers]
-        fields = [f"{INDENT}{self.type_name(p.dtype.accumulator)} {self.name_of(p, p.name)};" for p in kernel.params]
+        fields = [
+            f"{INDENT}{self.type_name(p.dtype.accumulator)} {self.name_of(p, p.name)};{self.said_of(p)}"
+            for p in kernel.params
+        ]
         parameters = ", ".join([*bindings, *["const Params params"] * bool(fields)])
         flat = kernel.workgroup[1:] == (1, 1)
         # CUDA counts the threads of a block along x, then y, then z, as WGSL's local_invocation_index does.

@@ -64,6 +64,12 @@ class Printer(ABC):
 
     # Names.
 
+    def said_of(self, param: ir.Param) -> str:
+        """The comment of a parameter that the host makes of sizes, strides and offsets: its formula."""
+        sizes = self.kernel.sizes
+        times, word = (1, param.name) if sizes is None else sizes.words.get(param.name, (1, param.name))
+        return "" if word == param.name else f"  // {word}" if times == 1 else f"  // {word} / {times}"
+
     def name_of(self, thing: object, wish: str = "") -> str:
         """The name of `thing` in the text: its own, with a suffix where that is reserved or taken."""
         name = self.names.get(thing)

@@ -142,7 +142,7 @@ class WgslPrinter(Printer):
         if self.kernel.params:
             yield "struct Params {"
             for p in self.kernel.params:
-                yield f"{INDENT}{self.name_of(p, p.name)}: {self.type_name(p.dtype.accumulator)},"
+                yield f"{INDENT}{self.name_of(p, p.name)}: {self.type_name(p.dtype.accumulator)},{self.said_of(p)}"
             yield from ("}", "@group(1) @binding(0) var<uniform> params: Params;", "")
 
     def private(self) -> Iterator[str]:

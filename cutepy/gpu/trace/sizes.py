@@ -116,6 +116,7 @@ class Sizes(Context):
         self.derived: dict[frozenset[tuple[Monomial, int]], tuple[str, Poly]] = {}
         self.conditions: dict[frozenset[tuple[Monomial, int]], Condition] = {}
         self.formulas: dict[str, Formula] = {}
+        self.places: dict[str, tuple[int, str]] = {}  # strides and offsets: times, and of which tensor
         self.taken = set(taken)
         # No exceptions: one that was raised holds its frames, with the tensors of the call in them.
         self.asked: dict[ir.Expr, tuple[str, Poly]] = {}
@@ -349,7 +350,7 @@ class Sizes(Context):
     def words(self) -> dict[str, tuple[int, str]]:
         """How each parameter reads, that number of times."""
         known = {self.names[number]: (1, self._word(number)) for number in self.names}
-        known |= {self.names[number]: unit for number, unit in self.units.items()}
+        known |= self.places | {self.names[number]: unit for number, unit in self.units.items()}
         return known | {name: (1, self.text(poly)) for name, poly in self.derived.values()}
 
     def _derived_range(self, poly: Poly) -> dict[str, int]:
@@ -391,9 +392,9 @@ class Sizes(Context):
         if number in self.sources:
             return self.names[number]
         rounding, above, below = self.rounded(number)
-        return f"{'ceil' if rounding == 'ceiling' else 'floor'}({self.text(above)}, {self.text(below)})".replace(
-            " ", ""
-        )
+        over, under = self.text(above), self.text(below)
+        over, under = over if len(above) == 1 else f"({over})", f"({under})" if set(under) & set("+-*") else under
+        return f"{'ceil' if rounding == 'ceiling' else 'floor'}({over}/{under})".replace(" ", "")
 
     # What the user states.
 

@@ -566,7 +566,7 @@ def _named(sizes: Sizes, name: str, source: str, divisor: int) -> str:
     """A parameter that is no size: a number of the call modulo 2^32, divided."""
     name = sizes._unique(name if divisor == 1 else f"{name}_{divisor}")
     quotient: Formula = source if divisor == 1 else ("//", source, divisor)
-    sizes.formulas[name] = ("%", quotient, 1 << 32)
+    sizes.formulas[name], sizes.places[name] = ("%", quotient, 1 << 32), (divisor, source)
     return name
 
 

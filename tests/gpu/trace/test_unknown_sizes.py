@@ -2,11 +2,16 @@
 
 # ruff: noqa: F821, F722  sizes in annotations are names of the kernel's own
 
+import math
 import random
+import re
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from size_judging import said_for
 from size_kernels import CASES, WRONG, SizeCase, flat, scale, some, whole, wrong_arguments
 from size_programs import judge
 
@@ -61,6 +66,31 @@ def test_what_is_proven_for_all_sizes_is_proven_at_each(name: str) -> None:
             known = case.kernel.at(*case.numbers, *arrays).verify(Limits(workgroups=1 << 20))
         assert not known.refuted, str(known)
         assert all(v.status is Status.PROVEN for v in known.verdicts if v.claim == "in bounds"), str(known)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_parameter_is_what_its_comment_says(name: str) -> None:
+    """In the text each parameter that is no size by its name has its formula, read here by Python over fractions."""
+    case, pick = CASES[name], random.Random(name + "said")
+    for _turn in range(4):
+        arrays = case.arrays(*sizes_for(case, pick))
+        said = said_for(case.kernel, [*case.numbers, *arrays])
+        assert not isinstance(said, str)
+        named: dict[str, object] = {"ceil": math.ceil, "floor": math.floor}
+        for a in said.launch.call.arguments:
+            if a.sizes is not None:
+                values = said.launch.call.values
+                shape, stride = (
+                    [Fraction(values[f"{a.name}.{what}[{axis}]"]) for axis in range(len(a.sizes.shape))]
+                    for what in ("shape", "stride")
+                )
+                named[a.name] = SimpleNamespace(offset=values[f"{a.name}.offset"], stride=stride)
+                named |= dict(zip(map(str, a.sizes.shape), shape, strict=True))
+        text = case.kernel.wgsl(*case.numbers, *arrays).partition("struct Params {")[2].partition("}")[0]
+        found = re.findall(r"(\w+): u32,(?:  // (.*))?", text)
+        assert {parameter for parameter, _ in found} <= said.launch.params.keys()
+        for parameter, formula in found:
+            assert eval(formula or parameter, dict(named)) == said.launch.params[parameter], (parameter, formula)
 
 
 @pytest.mark.parametrize("name", WRONG)
