@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -345,6 +345,58 @@ def test_a_recipe_of_views_writes_none_of_them(device: Device) -> None:
     mixed = recipe_of(summed, (one, turned, y), device)
     assert isinstance(mixed.run((later, after, y)), tuple) and mixed.run((later, after, here)) is None
     assert recipe.run((one, turned, y)) is None and mixed.run((one, later, y)) is None
+
+
+@gpu.kernel(sizes={"x": "(M,N)", "more": "(M,N)", "y": "(M,N)"})
+def all_of(x: Tensor, more: object, y: Tensor) -> None:
+    """y = x + all that `more` holds."""
+    M, N = x.shape
+    parts = more.values() if isinstance(more, dict) else more
+    held = [t for part in parts for t in (part if isinstance(part, tuple) else (part,))]  # type: ignore[attr-defined]
+    gpu.launch(grid=M, threads=32)
+    for j in gpu.loop(N, start=gpu.thread, step=32):
+        total = x[gpu.workgroup.x, j]
+        for t in held:
+            total = total + t[gpu.workgroup.x, j]
+        y[gpu.workgroup.x, j] = total
+
+
+HOLDERS: dict[str, Callable[[list[Tensor]], object]] = {
+    "nothing": lambda t: (),
+    "a tuple": lambda t: (t[0],),
+    "a list": lambda t: [t[0]],
+    "two": lambda t: (t[0], t[1]),
+    "one in another": lambda t: ((t[0],), t[1]),
+    "a dictionary": lambda t: {"b": t[0], "a": t[1]},
+    "other keys": lambda t: {"a": t[0], "b": t[1]},
+}
+
+
+def test_a_recipe_reads_tuples_lists_and_dictionaries(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that hold their tensors alike are one class, whatever the sizes, and no others are of it."""
+
+    def call(kind: str, m: int, n: int) -> tuple[object, ...]:
+        made = [gpu.array(np.full((m, n), value, np.float32), device=device) for value in (1, 10, 100, 0)]
+        return made[0], HOLDERS[kind](made[1:3]), made[3]
+
+    recipes = {kind: recipe_of(all_of, call(kind, 5, 7), device) for kind in HOLDERS}
+    for kind in HOLDERS:
+        args = call(kind, 6, 9)
+        sized = long_way(all_of, args, device)
+        assert isinstance(sized, SizedLaunch)
+        for other, recipe in recipes.items():
+            launched = recipe.run(args)
+            assert (launched is not None) is (other == kind), (other, kind)
+            if launched is not None:
+                assert not isinstance(launched, int) and launched[3:] == sized.grid
+                recipe.launch(launched)
+        wanted = {"nothing": 1, "a tuple": 11, "a list": 11}.get(kind, 111)
+        assert (args[-1].numpy() == wanted).all()  # type: ignore[attr-defined]
+    # Another call than the first of a class goes by its recipe.
+    all_of(*call("two", 5, 7))
+    monkeypatch.setattr(KernelFunction, "_launch", lambda *_: pytest.fail("the long way"))
+    all_of(*(args := call("two", 9, 11)))
+    assert (args[-1].numpy() == 111).all()  # type: ignore[attr-defined]
 
 
 def test_formulas_read_in_python_as_they_are_evaluated() -> None:

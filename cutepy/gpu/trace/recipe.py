@@ -3,13 +3,13 @@
 Law: where the function gives a launch, the long way (`KernelFunction._sized`) makes the same launch of the same form;
 where it gives the number of a check, that check does not hold; where it gives None, the call is of another class. What
 it computes are the formulas of `LaunchPlan`, which the long way evaluates; what it looks at first is that each argument
-is a plain tensor over a buffer of its own, or a number of the same class.
+is a plain tensor over a buffer of its own, or a number of the same class, in like tuples, lists and dictionaries.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..runtime.batch import taping, tell
 from ..runtime.device_tensor import DeviceEngine
 from ..runtime.formulas import Formula, shared, text_of
 from ..runtime.program import LaunchPlan, Program
-from .call import Argument, BoundArguments
+from .call import Argument, BoundArguments, Parts, Structure
 from .sizes import LARGEST
 from .state import MOST_GROUPS
 
@@ -63,17 +63,17 @@ def recipe_for(
     call: BoundArguments, args: tuple[object, ...], plan: LaunchPlan, program: Program, device: Device
 ) -> Recipe | None:
     """The recipe of the calls like this one, over these arguments; None for a call that has to go the long way each
-    time: with parameters of f16, which are rounded first, packed tensors, or arguments that hold others."""
+    time: with parameters of f16, which are rounded first, packed tensors, or arguments in objects of classes."""
     if any(p.type not in _FORMATS for p in program.params):
         return None
     if any(not isinstance(engine, DeviceEngine) for engine in call.engines) or any(a.packed for a in call.arguments):
         return None
-    if call.structure != tuple(range(len(args))):
+    if len(call.structure) != len(args):
         return None
-    writer = _Writer(call, args, program, device)
+    writer = _Writer(call, program, device)
     try:
-        text, checks = writer.text(plan)
-    except KeyError:  # a formula asks for a number of the call that is no integer
+        text, checks = writer.text(plan, args)
+    except KeyError:  # an object of another class, or a formula asks for a number of the call that is no integer
         return None
     return Recipe(program, plan, checks, compiled(text, writer.scope), text, writer.scope, (call.key, device.uid))
 
@@ -89,25 +89,25 @@ def compiled(text: str, scope: dict[str, object]) -> Callable[[tuple[object, ...
 class _Writer:
     """The text of a recipe, and the objects that it names."""
 
-    def __init__(self, call: BoundArguments, args: tuple[object, ...], program: Program, device: Device) -> None:
-        self.call, self.args, self.program, self.device = call, args, program, device
+    def __init__(self, call: BoundArguments, program: Program, device: Device) -> None:
+        self.call, self.program, self.device = call, program, device
+        self.values: dict[int, object] = {}  # what each argument is in this call
         self.waiting: dict[Formula, str] = {}
         self.scope: dict[str, object] = {"Tensor": Tensor, "DeviceEngine": DeviceEngine, "Layout": Layout}
         self.names: dict[Formula, str] = {}
         self.lines: list[str] = []
         self.first: dict[int, int] = {}  # by slot: its first argument
 
-    def text(self, plan: LaunchPlan) -> tuple[str, Checks]:
-        arguments = self.call.arguments
-        names = "".join(f"a{i}, " for i in range(len(arguments)))
-        self.lines += ["def recipe(args):", f"    {names}= args", "    try:"]
-        for i, a in enumerate(arguments):
+    def text(self, plan: LaunchPlan, args: tuple[object, ...]) -> tuple[str, Checks]:
+        self.lines += ["def recipe(args):", "    try:"]
+        self._apart("args", self.call.structure, args)
+        for i, a in enumerate(self.call.arguments):
             if a.tensor is not None:
                 self._tensor(i, a)
                 continue
-            self.scope[f"K{i}"] = type(self.args[i])
+            self.scope[f"K{i}"] = type(self.values[i])
             self.lines.append(f"        if type(a{i}) is not K{i}: return None")
-            if type(self.args[i]) is int:
+            if type(self.values[i]) is int:
                 self.names[a.name] = f"a{i}"
             if any(p.name == a.name and p.type == "u32" for p in self.program.params):
                 self.lines.append(f"        if not 0 <= a{i} <= {LARGEST}: return -1")
@@ -136,6 +136,28 @@ class _Writer:
         self.scope["refused"] = TypeError, ValueError, OverflowError, ZeroDivisionError, struct.error
         self.lines += ["    except refused:", "        return -1"]
         return "\n".join(self.lines) + "\n", tuple(checks)
+
+    def _apart(self, holder: str, structure: Sequence[Structure], values: Sequence[object]) -> None:
+        """Names for what `holder` has: `a0`, `a1` ... for arguments, and what is held in them in turn."""
+        names = [f"a{part}" if isinstance(part, int) else f"{holder}_{at}" for at, part in enumerate(structure)]
+        if names:
+            self.lines.append(f"        {', '.join(names)}, = {holder}")
+        for name, part, value in zip(names, structure, values, strict=True):
+            if isinstance(part, int):
+                self.values[part] = value
+            elif type(value) in (tuple, list) and isinstance(value, tuple | list):
+                kind = type(value).__name__
+                self.lines.append(f"        if type({name}) is not {kind} or len({name}) != {len(value)}: return None")
+                self._apart(name, part.parts, value)
+            elif type(value) is dict and isinstance(value, dict):
+                self.scope[f"{name}_keys"] = part.names
+                self.lines += [
+                    f"        if type({name}) is not dict or tuple({name}) != {name}_keys: return None",
+                    f"        {name} = tuple({name}.values())",
+                ]
+                self._apart(name, part.parts, tuple(value.values()))
+            else:
+                raise KeyError(name)
 
     def _tensor(self, i: int, a: Argument) -> None:
         engine = self.call.engines[a.slot]
