@@ -56,6 +56,8 @@ TRANSPOSED_ELEMENTS = 4096
 sides, a copy has 0.98 of a plain one's bandwidth on an H200, and without vectors, of 16383 x 16385, 0.87; by 32 x 32 it
 has 0.82 and 0.67."""
 
+SECTOR = 8
+"""Elements of 4 bytes in a sector of memory, which is read as a whole."""
 WIDE = 64
 """Neighbours in a tile whose first mode is shorter than a whole tile."""
 SHORTEST_SIDE = 16
@@ -141,11 +143,11 @@ def staged_layout(tile: TransposedTile) -> Layout | ComposedLayout:
 
 def transposed_order(source: Layout, target: Layout) -> tuple[int, ...] | None:
     """The modes in the order of the source's strides, where its memory runs along another mode than the target's (mode
-    0) does, and is contiguous there; None where it is the same or nothing is contiguous."""
+    0) does, and neighbours there share a sector; None where it is the same or none do."""
     extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
     order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
     across = order[0]
-    crosses = steps[across] == 1 and across != 0 and min(extents[0], extents[across]) > 1
+    crosses = 0 < steps[across] < SECTOR and across != 0 and min(extents[0], extents[across]) > 1
     return tuple(order) if crosses else None
 
 
@@ -258,11 +260,10 @@ def coordinate_of(index: Any, extents: Sequence[Any]) -> tuple[Any, ...]:
     >>> coordinate_of(23, (4, 3, 2))
     (3, 2, 1)
     """
-    found, below = [], 1
-    for extent in extents[:-1]:
-        found.append(index // below % extent)
-        below = below * extent
-    return (*found, index // below)
+    if len(extents) == 1:
+        return (index,)
+    below = prod(extents[:-1])  # one division for an extent: the rest comes with its quotient
+    return (*coordinate_of(index % below, extents[:-1]), index // below)
 
 
 def power_of_two(n: int) -> int:

@@ -290,8 +290,13 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
                 quotients.add(inner)
                 single.add(inner)
                 todo.append(inner)
-    for atom in single & {binary("%", q.left, q.right) for q in quotients}:  # quotient and remainder tell the number
-        single |= {atom.left} if isinstance(atom, Binary) else set()
+    todo = [q for q in quotients if binary("%", q.left, q.right) in single]
+    while todo:  # quotient and remainder tell the number, which may be one of both as well
+        number = todo.pop().left
+        single.add(number)
+        if isinstance(number, Binary) and number.op in ("//", "%"):
+            pair = binary("//", number.left, number.right), binary("%", number.left, number.right)
+            todo += [pair[0]] if single.issuperset(pair) else []
     if moving <= single:
         return True
     sums = [terms for terms in sums if all(model.leaves(atom) <= model.workgroup_ids for atom in terms)]

@@ -214,7 +214,8 @@ def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Ite
             yield alone.moved(1).plus(Affine(by.terms, zero + by.constant), -1)
             continue
         numerator = restrict(sum_of(model, atom.left), facts.mask)
-        form = numerator.exact(domain(atom.left.dtype), range_of, near(numerator.terms, facts.limits))
+        limits = (*_of_divisions(model, numerator.terms, facts), *facts.limits)
+        form = numerator.exact(domain(atom.left.dtype), range_of, near(numerator.terms, limits))
         if form is None:
             continue
         yield alone.plus(form, -1)
@@ -228,7 +229,7 @@ def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Ite
                 continue
             whole = c // gcd(times, c)
             gap = form.plus(Affine({product: whole}, zero), -1).moved(1)
-            if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
+            if gap.upper(range_of, near(gap.terms, limits)) <= 0:
                 yield alone.moved(1).plus(Affine({others[0]: whole * times // c}, zero), -1)
 
 
