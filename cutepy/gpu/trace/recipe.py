@@ -20,7 +20,7 @@ from ..runtime.batch import taping, tell
 from ..runtime.device_tensor import DeviceEngine
 from ..runtime.formulas import Formula, shared, text_of
 from ..runtime.program import LaunchPlan, Program
-from .call import Argument, BoundArguments, Parts, Structure
+from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
 from .state import MOST_GROUPS
 
