@@ -26,7 +26,7 @@ from .contraction import (
     stretched,
 )
 from .cost_model import matrix_plan
-from .epilogue import PRODUCT, Beside, Epilogue, EpilogueLike, operation_of
+from .epilogue import PRODUCT, Beside, Epilogue, EpilogueLike, epilogue_of, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
 from .plan import MatrixPlan, Plan, Sums
 from .plan_cache import tuned_plan
@@ -129,7 +129,7 @@ def _finish(
     types.update({name: x.dtype for name, x in tensors.items()})
     types |= {name: type_of_number(x) for name, x in numbers.items()}
     types = {name: types[name] for name in operation.names}
-    epilogue, gives = Epilogue(operation, tuple(types.values())), operation.result_type(types, numbers)
+    epilogue, gives = epilogue_of(operation, tuple(types.values())), operation.result_type(types, numbers)
     ready: dict[str, Beside] = {name: broadcast_to(place.bring(x), shape) for name, x in tensors.items()}
     ready |= {name: launch_parameter(x, types.values()) for name, x in numbers.items()}
     others = {name: ready[name] for name in epilogue.others}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,6 +61,12 @@ class Epilogue:
             return self.of(c, tuple(given), mine.dtype)
 
         transform(sums, *tensors, mine, op=of_element)
+
+
+@lru_cache(maxsize=64)
+def epilogue_of(operation: Pointwise, types: tuple[DType | rules.WeakNumber, ...]) -> Epilogue:
+    """The one epilogue of an operation and these types: kernels remember what they read of it."""
+    return Epilogue(operation, types)
 
 
 def operation_of(epilogue: EpilogueLike, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Beside]]:

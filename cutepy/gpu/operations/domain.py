@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+from ... import gpu
 from ...layout import ComposedLayout, Layout, composition, conflict_free, from_modes, leaves, make_layout
 from ...tensor import Tensor, common_refinement, mode_layouts
 
@@ -78,6 +79,7 @@ def _shown(numbers: tuple[int, ...]) -> str:
     return f"({','.join(map(str, numbers))})"
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class TransposedTile:
     """How a tile is transposed between a source and a target whose memory runs along different modes.
@@ -184,6 +186,7 @@ def transposed_tile_of(
     return TransposedTile(tuple(tile), (*met, *rest), 1 if short else width)
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """A tile of a flat domain, and the layout from (thread, value) to its elements: neighbours first, then threads.

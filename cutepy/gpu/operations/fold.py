@@ -43,6 +43,7 @@ MANY_ELEMENTS, MANY_ROWS = 1 << 20, 8192
 """Elements from which there are more plans, and rows side by side in memory from which a tile has many."""
 LONG = 2048
 """Columns from which rows of many elements, read by vectors, have a workgroup each, where states have one part."""
+gpu.static_type(Fold)
 Factor = tuple[int, int]
 State = tuple[Any, ...]
 """What a fold knows of some elements: a value for each of its parts."""
@@ -50,6 +51,7 @@ Combine = Callable[[State, State], State]
 """An associative operation on states."""
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
     """How rows are shared out: workgroups take tiles of `tile` = (rows, columns). `owned` maps (thread, (value's row,

@@ -51,6 +51,7 @@ _RESULT = "result"
 """The name of what is written, in the text of every elementwise kernel."""
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class PointwisePlan:
     """How a call is launched: in `tiling` where the layouts share modes, else element by element in strides.

@@ -49,6 +49,11 @@ def static_type(kind: type[T]) -> type[T]:
     return kind
 
 
+def is_static(kind: type) -> bool:
+    """Whether objects of this class that are equal are equal arguments, as its `static_type` says."""
+    return kind in _STATIC
+
+
 @dataclass(slots=True)
 class CallKey:
     """A call as it is compared: its key, its buffers, each once, and its numbers, which the key does not hold."""

@@ -40,6 +40,7 @@ from ...tensor.engine import CoordinateEngine, CountingEngine
 from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..ir.place import place_of
+from ..runtime.call_cache import is_static
 from .pure_libraries import (
     is_importable,
     is_pure_callable,
@@ -66,6 +67,8 @@ from .python_state import (
 
 #: Keys that one kernel numbers; then it begins anew, and what was traced before is traced again if it is met again.
 NUMBERED = 4096
+#: Static arguments of which a kernel remembers what was read.
+READ = 64
 #: Objects that one key holds; more are data.
 MOST = 100_000
 #: Types whose values `==` tells apart as a program does.
@@ -143,7 +146,7 @@ class Captures:
         self._numbers: dict[Hashable, int] = {}
         self._next = 0
         self._last: _Reader | None = None
-        self._static: dict[str, _Reader] = {}
+        self._static: dict[tuple[str, object], _Reader] = {}
         self._kinds: dict[Identity, _Reader] = {}
 
     def captured(self) -> int:
@@ -167,10 +170,15 @@ class Captures:
         return last.number, key_of(keys, f"{self.function.__name__}: argument {name}, a dictionary, has the key")
 
     def _of(self, name: str, value: object) -> int:
-        last = self._static.get(name)
-        if last is None or last.subject is not value or last.changed() is not None:
-            where = f"{self.function.__name__}: static argument"
-            last = self._static[name] = self._numbered(_Reader(value, where).whole(name))
+        # What was read of an object serves it, and of cutepy's plans each that is equal.
+        own = is_static(type(value)) and type(value).__module__.startswith("cutepy.")
+        same = name, value if own else Identity(value)
+        last = self._static.get(same)
+        if last is None or last.changed() is not None:
+            if len(self._static) >= READ:
+                self._static.clear()
+            last = _Reader(value, f"{self.function.__name__}: static argument").whole(name)
+            self._static[same] = self._numbered(last)
         return last.number
 
     def _numbered(self, read: "_Reader") -> "_Reader":

@@ -18,7 +18,8 @@ from captured_kinds import KINDS, SETUP, WRAPPED, Kind
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.trace.captures import Captures
+from cutepy.gpu.operations.fold import plan_of_tile
+from cutepy.gpu.trace.captures import READ, Captures, _Reader
 from cutepy.layout import Layout
 from cutepy.tensor import make_tensor
 from cutepy.tensor.partition import local_tile
@@ -516,3 +517,30 @@ def test_a_structure_too_deep_or_too_large_is_refused() -> None:
         value_of(stores(lambda: float(len(many))))
     while deep:  # one level after another: Python's own deallocation is as deep as the list
         deep = deep.pop()  # type: ignore[assignment]
+
+
+def test_what_was_read_of_static_arguments_in_turn_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions by identity, plans of cutepy by value; what changed since is read anew, and few are kept."""
+    level = [1]
+
+    def low(x: object) -> object:
+        return x, level[0]
+
+    def high(x: object) -> object:
+        return x, 3
+
+    read: list[object] = []
+    whole = _Reader.whole
+    monkeypatch.setattr(_Reader, "whole", lambda self, name: read.append(self.subject) or whole(self, name))
+    captures = Captures(high)
+    plans = [plan_of_tile((1, 1024), (0, 1), 4), plan_of_tile((1, 64), (0, 32), 1)]
+    for _turn in range(3):
+        for value in (low, high, *map(dataclasses.replace, plans)):
+            captures.static({"s": value})
+    assert read == [low, high, *plans]
+    before = captures.static({"s": low})
+    level[0] = 2
+    assert captures.static({"s": low}) != before and read[4:] == [low]
+    for n in range(3 * READ):
+        captures.static({"s": (n,)})
+    assert len(captures._static) <= READ
