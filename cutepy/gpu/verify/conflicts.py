@@ -290,13 +290,13 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
                 quotients.add(inner)
                 single.add(inner)
                 todo.append(inner)
-    todo = [q for q in quotients if binary("%", q.left, q.right) in single]
-    while todo:  # quotient and remainder tell the number, which may be one of both as well
-        number = todo.pop().left
-        single.add(number)
-        if isinstance(number, Binary) and number.op in ("//", "%"):
-            pair = binary("//", number.left, number.right), binary("%", number.left, number.right)
-            todo += [pair[0]] if single.issuperset(pair) else []
+    told: list[Expr] = [q.left for q in quotients if binary("%", q.left, q.right) in single]
+    while told:  # quotient and remainder tell the number, which may be one of both as well
+        x = told.pop()
+        single.add(x)
+        if isinstance(x, Binary) and x.op in ("//", "%"):
+            pair = binary("//", x.left, x.right), binary("%", x.left, x.right)
+            told += [x.left] if single.issuperset(pair) else []
     if moving <= single:
         return True
     sums = [terms for terms in sums if all(model.leaves(atom) <= model.workgroup_ids for atom in terms)]

@@ -269,11 +269,11 @@ def _chosen(model: Model, form: Form, facts: GuardFacts) -> Form:
             sums = [side.exact(domain(atom.dtype), range_of, near(side.terms, facts.limits)) for side in (chosen, left)]
             if sums[0] is None or sums[1] is None:
                 continue
-            gap = Affine({atom: 1}, form.constant * 0).plus(sums[1], -1)
+            alone: Form = Affine({atom: 1}, form.constant * 0)
+            gap = alone.plus(sums[1], -1)
             gap = (gap if atom.name == "min" else gap.negative()).moved(1)
             if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
-                rest = form.plus(Affine({atom: 1}, form.constant * 0), -c)
-                return _chosen(model, rest.plus(sums[0], c), facts)
+                return _chosen(model, form.plus(alone, -c).plus(sums[0], c), facts)
     return form
 
 
