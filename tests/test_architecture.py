@@ -45,6 +45,7 @@ UPWARD = {
     "cutepy.layout.algebra.operation": "the prover lifts an operation to unknown sizes, and imports the operations",
     "cutepy.layout.symbolic.given": "a fact is read from a text, and texts state facts",
     "cutepy.layout.public": "the prover decides comparisons of unknown sizes, and imports the public functions",
+    "cutepy.tensor.arrays": "operators, methods and NumPy's indices of a tensor are those of `ops`",
     "cutepy.draw.drawing": "`Drawing.explore` makes the page of the explorer, which imports `draw`",
     "cutepy.gpu.inspect.race_detector": "`Replay.picture` is a drawing",
     "cutepy.gpu.export.es_module": "a module says which version wrote it",

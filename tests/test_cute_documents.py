@@ -61,7 +61,7 @@ def printed(value: object) -> str:
         return ("; " if value and isinstance(value[0], list) else " ").join(map(printed, value))
     if isinstance(value, tuple):
         return f"({','.join(repr(entry) if isinstance(entry, str) else printed(entry) for entry in value)})"
-    return str(value).strip()
+    return f"{value}".strip()  # of a tensor the line of its layout, as CuTe prints it
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: f"{statement['number']}. {statement['claim']}")

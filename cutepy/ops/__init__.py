@@ -13,8 +13,10 @@ from ..gpu import cached_launches as _cached_launches
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
+from .indexing import assigned, indexed
 from .movement import (
     arange,
+    asarray,
     concat,
     contiguous,
     crop,
@@ -22,10 +24,12 @@ from .movement import (
     flip,
     full,
     linspace,
+    matrix_transpose,
     ones,
     pad,
     permute,
     randn,
+    ravel,
     reshape,
     stack,
     take,
@@ -52,6 +56,19 @@ from .reductions import (
     var,
 )
 
+ARRAY_API_VERSIONS = ("2024.12",)
+"""Versions of the array API standard by which `Tensor.__array_namespace__` names this module."""
+
+
+def named_as(name: str) -> _Callable[..., _Tensor] | None:
+    """The operation that has the name of a function of NumPy, if there is one."""
+    return None if name in ("where", "clip") or name not in {*functions.NAMED, "matmul"} else _get(name)
+
+
+def _get(name: str) -> _Callable[..., _Tensor]:
+    found: _Callable[..., _Tensor] = globals().get(name) or __getattr__(name)
+    return found
+
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
@@ -69,10 +86,10 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
 
 
 __all__ = [
-    "all", "any", "arange", "argmax", "argmin", "astype", "clip", "concat", "contiguous", "crop", "cumprod",
-    "cumsum", "dot", "einsum", "expand", "flip", "full", "fused_multiply_add", "linspace", "logsumexp", "matmul",
-    "max", "mean", "min", "norm", "ones", "pad", "permute", "prod", "randn", "reshape", "softmax", "stack", "std",
-    "sum", "take", "tensordot", "var", "zeros",
+    "all", "any", "arange", "argmax", "argmin", "asarray", "assigned", "astype", "clip", "concat", "contiguous",
+    "crop", "cumprod", "cumsum", "dot", "einsum", "expand", "flip", "full", "fused_multiply_add", "indexed",
+    "linspace", "logsumexp", "matmul", "matrix_transpose", "max", "mean", "min", "norm", "ones", "pad", "permute",
+    "prod", "randn", "ravel", "reshape", "softmax", "stack", "std", "sum", "take", "tensordot", "var", "zeros",
 ]  # fmt: skip
 for _name in (
     "all", "any", "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "matmul",
@@ -80,3 +97,8 @@ for _name in (
 ):  # fmt: skip
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 _refusing(globals(), __all__)
+METHODS = frozenset({*functions.NAMED, *__all__}) - {
+    "arange", "asarray", "assigned", "concat", "einsum", "full", "indexed", "linspace", "ones", "randn", "stack", "where",
+    "zeros",
+}  # fmt: skip
+"""The operations of which the first operand is a tensor: `t.f(...)` is `f(t, ...)`."""

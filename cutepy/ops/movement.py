@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 
 from ..errors import CoordinateError, LayoutError, TensorError, shown
-from ..gpu import operations
+from ..gpu import Device, operations
+from ..gpu import array as to_device
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
     Tensor,
@@ -28,6 +29,7 @@ from ..tensor import (
     fit_values,
     from_array,
     load_all,
+    make_tensor,
     mode_layouts,
     mode_sizes,
     padded,
@@ -35,6 +37,7 @@ from ..tensor import (
     with_layout,
 )
 from .engine import Engine, check_out, chosen, delivered
+from .pointwise import astype
 
 
 def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
@@ -68,6 +71,15 @@ def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
     if sorted(order) != list(range(rank)):
         raise TensorError(f"permute({tensor}, {tuple(axes)}): name each of the axes 0 to {rank - 1} once")
     return tensor.lift_layout(select, *order)
+
+
+def matrix_transpose(x: TensorLike) -> Tensor:
+    """A view with the last two axes exchanged. Raises TensorError for a tensor of fewer."""
+    tensor = as_tensor(x)
+    rank = len(mode_sizes(tensor))
+    if rank < 2:
+        raise TensorError(f"matrix_transpose({tensor}): it has {rank} axes; a matrix has two")
+    return permute(tensor, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F"] = "C") -> Tensor:
@@ -104,6 +116,11 @@ def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     if known != tensor.size or -1 in shape:
         raise TensorError(f"reshape({tensor}, {shape}): {known} is not its size {tensor.size}")
     return shape
+
+
+def ravel(x: TensorLike) -> Tensor:
+    """The elements along one axis, the last axis of `x` fastest: a view wherever a layout says it."""
+    return reshape(x, -1) if as_tensor(x).size else reshape(x, 0)
 
 
 def expand(x: TensorLike, shape: Sequence[int]) -> Tensor:
@@ -309,6 +326,30 @@ def take(
 def is_strided(tensor: Tensor) -> bool:
     """Whether strides say where the elements are: no swizzle, and no edge beyond which there are none."""
     return isinstance(tensor.layout, Layout) and tensor.guard is None
+
+
+def asarray(
+    obj: TensorLike, dtype: object = None, *, device: Device | Literal["cpu"] | None = None, copy: bool | None = None
+) -> Tensor:
+    """`obj` as a tensor of this type, on a device of `gpu` or on "cpu": itself, or a view of an array's memory, where
+    it is so already; with `copy=True` always a copy.
+
+    >>> asarray([1, 2], "f32").numpy().tolist()
+    [1.0, 2.0]
+
+    Raises TensorError with `copy=False` where there has to be one.
+    """
+    tensor = as_tensor(obj)
+    there = tensor.device
+    target: Device | Literal["cpu"] = there if device is None else device
+    kind = tensor.dtype if dtype is None else as_dtype(dtype)
+    given = isinstance(obj, Tensor | np.ndarray)
+    if copy is False and (not given or kind is not tensor.dtype or target != there):
+        raise TensorError(f"asarray({tensor}, {kind}, device={target}, copy=False): it has to be copied")
+    found = tensor if kind is tensor.dtype else astype(tensor, kind)
+    if target != there:
+        return make_tensor(found.numpy(copy=True)) if isinstance(target, str) else to_device(found, device=target)
+    return contiguous(found) if copy and found is tensor else found
 
 
 Shape = int | Sequence[int]

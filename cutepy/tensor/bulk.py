@@ -347,7 +347,7 @@ def confined(view: Tensor, whole: Tensor, call: str, *operands: object) -> Tenso
         return view
     crd, offset = stray
     low, end = (whole.offset + bound for bound in offset_range(whole.layout))
-    called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
+    called = f"{call}({', '.join(f'{operand}' for operand in operands if operand is not None)})"
     raise TensorError(
         f"{called}: at {show(crd)} it reaches offset {offset}, which is no element of {whole} "
         f"(its offsets: {low} to {end - 1}); choose smaller sizes or strides, or a layout that stays within its shape"

@@ -20,6 +20,7 @@ from ..layout.values.layout import _make, slice_and_offset
 from ..layout.values.methods import NotebookRepr
 from ..layout.values.size import Size
 from ..lazy import numpy as np
+from .arrays import ArrayMethods, is_numpy_index, numbers_of, operations
 from .bulk import confined, load_all, named_range, names_only, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, Engine, Place, Scalars, check_writable, describe, offset_of
@@ -37,7 +38,7 @@ class TensorIndexError(TensorError, CoordinateError):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False, init=False)
-class Tensor(Shaped, NotebookRepr):
+class Tensor(ArrayMethods, Shaped, NotebookRepr):
     """Elements of `engine` in the order of `layout`, from `offset` on.
 
     >>> from cutepy.layout import _
@@ -47,7 +48,9 @@ class Tensor(Shaped, NotebookRepr):
     (gmem_ptr[32b](A) o (4,8):(1,4), np.float32(9.0), gmem_ptr[32b](A + 3) o (8):(4))
 
     `A[crd]` takes nested coordinates, integers, arrays of them or kernel expressions; `_` in a place keeps that mode.
-    `A(crd)` is the same. `A[crd] = value` writes one element. Two tensors are equal if they are the same object.
+    `A(crd)` is the same. `A[crd] = value` writes one element. An index with a slice, `...` or None is NumPy's, and
+    gives a view; so are integers from -1 down, one a mode. Operators and methods are those of `cutepy.ops`, with `==`
+    element by element; `print(A)` shows the numbers, `repr(A)` and a format are the line alone.
 
     Raises TensorIndexError (a TensorError and an IndexError) for a coordinate that does not fit.
     Source: CuTe, `tensor_impl.hpp`.
@@ -112,17 +115,24 @@ class Tensor(Shaped, NotebookRepr):
             offset = inner_product(crd, layout.shape, layout.stride)
             if type(offset) is int:
                 return self.engine.load(self.offset + offset)
+        elif is_numpy_index(crd):
+            return operations().indexed(self, crd)
         elif has_underscore(crd):
             return self._slice(crd)
         else:
+            crd = _from_end(crd, self)
             _check(crd, layout.shape, self)
         offset_there = moved(self.offset, layout(crd))
         return self.engine_at(crd).load(offset_there, self._inside(crd))
 
     def __setitem__(self, crd: Place, value: Scalars) -> None:
+        if is_numpy_index(crd):
+            operations().assigned(self, crd, value)
+            return
         if has_underscore(crd):
             raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
         check_writable(self.engine)
+        crd = _from_end(crd, self)
         _check(crd, self.layout.shape, self)
         offset = moved(self.offset, offset_of(self.layout, crd))
         self.engine_at(crd).store(offset, value, self._inside(crd))
@@ -294,10 +304,15 @@ class Tensor(Shaped, NotebookRepr):
         array = self.numpy(copy=copy)
         return array if dtype is None else array.astype(dtype)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{describe(self.engine, self.offset)} o {self.layout}"
 
-    __repr__ = __str__
+    def __format__(self, spec: str) -> str:
+        """The line of `repr`: messages name a tensor by it."""
+        return format(repr(self), spec)
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (repr(self), numbers_of(self))))
 
 
 VIEWS_KEPT = 4096
@@ -380,7 +395,7 @@ def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object)
             if not isinstance(end, int):
                 claims.append((end, size))
             elif end < 0 or _below(end, size) is False:
-                called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
+                called = f"{call}({', '.join(f'{operand}' for operand in operands if operand is not None)})"
                 raise TensorError(
                     f"{called}: it takes index {end} of a mode of {size}, which goes from 0 to {size - 1}; "
                     "choose smaller sizes or strides, or divide the tensor by the tile first (zipped_divide)"
@@ -391,7 +406,7 @@ def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object)
 def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[object, ...]) -> str:
     """The message of an operation that gives no view of a tensor."""
     name = function.__name__
-    call = f"{name}({', '.join(map(str, (tensor, *arguments)))})"
+    call = f"{name}({', '.join(map(format, (tensor, *arguments)))})"
     if _acts(function) == "multiplied":
         return (
             f"{call}: a product of a tensor would reach elements outside of it; "
@@ -445,6 +460,21 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
                 return None
             numbers.append(inner)
     return tuple(numbers)
+
+
+def _from_end(crd: Any, tensor: Tensor) -> Any:
+    """A coordinate with what counts from the end, one integer a mode from -1 down, counted from 0; in a kernel as it
+    is."""
+    entries = crd if type(crd) is tuple else (crd,)
+    shape = as_tuple(tensor.layout.shape)
+    if len(entries) != len(shape) or getattr(tensor.engine, "trace", None) is not None:
+        return crd
+    if not any(type(entry) is int and entry < 0 for entry in entries):
+        return crd
+    counted = tuple(
+        [e + product(n) if type(e) is int and -product(n) <= e < 0 else e for e, n in zip(entries, shape, strict=True)]
+    )
+    return counted if type(crd) is tuple else counted[0]
 
 
 _NO_NUMBERS = (bool, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))

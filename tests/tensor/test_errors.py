@@ -64,7 +64,7 @@ COORDINATES = [
     ((4, (0, 0)), "coordinate 4 of gmem_ptr.*this mode has size 4, so it goes from 0 to 3"),
     ((0, (2, 0)), "coordinate 2 .* this mode has size 2"),
     ((0, 6), "coordinate 6 .* this mode has size 6"),
-    ((-1, 0), "coordinate -1 .* this mode has size 4"),
+    ((-5, 0), "coordinate -5 .* this mode has size 4"),
     (24, "coordinate 24 .* this mode has size 24, so it goes from 0 to 23"),
     (-1, "coordinate -1"),
     (
@@ -77,7 +77,7 @@ COORDINATES = [
     ((0.5, 0), "coordinate 0.5 of .*: give integers, nested tuples of them, or _"),
     (("a", 0), "coordinate 'a'"),
     ([0, 1], "give integers"),
-    ((slice(None), 0), "give integers"),
+    ((slice(None), 0.5), "beside a slice, `...` or None stand integers"),
     (np.array([1.5]), "its type is float64; coordinates are integers"),
     (np.array([0, 24]), "coordinate 24 "),
     ((_, 6), "coordinate 6 .* size 6"),
@@ -270,7 +270,7 @@ CALLS = [
     (lambda: elem_less(tensor((2, 3)), (2, 3)), "the first operand is no identity tensor"),
     (lambda: elem_less(make_identity_tensor((2, 3)), (2, 3, 4)), "a coordinate has 2 entries"),
     (lambda: recast(tensor((3,), "float16"), "f32"), "3 elements of 2 bytes are no whole number of 4"),
-    (lambda: recast(tensor((4,), "float16")(_), "f32") and recast(tensor((5,), "float16")((_,)), "f32"), "no whole"),
+    (lambda: (recast(tensor((4,), "float16")(_), "f32"), recast(tensor((5,), "float16")((_,)), "f32")), "no whole"),
     (lambda: recast(make_counting_tensor(Layout(4)), "f16"), "only plain tensors in host memory"),
     (lambda: tensor().__setitem__((_, 0), 1), "one element is written at a time; use copy or fill on the slice"),
     (

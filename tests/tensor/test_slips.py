@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutepy.errors import CoordinateError, CutepyError, LayoutError, TensorError
-from cutepy.layout import Layout, composition, explain, zipped_divide
+from cutepy.layout import Layout, _, composition, explain, zipped_divide
 from cutepy.tensor import (
     FMA,
     axpby,
@@ -93,7 +93,14 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: make_tensor(ARRAY, "(8,8):(8,1)"), LayoutError, r"Layout.parse\('\(8,8\):\(8,1\)'\) reads a text"),
     (lambda: make_tensor(ARRAY, [8, 8]), LayoutError, r"write the tuple \(8,8\)"),
     (lambda: make_tensor(ARRAY, Layout.parse("(M,8):(8,1)")), LayoutError, "its sizes are not known; put values in"),
-    (lambda: A[1:3, 0], TensorError, r"a range of a mode is a tile \(local_tile\), or .numpy\(\)\[...\]"),
+    (
+        lambda: A[1:3, [0]],
+        TensorError,
+        r"beside a slice, `...` or None stand integers; arrays of indices are for ops.take",
+    ),
+    (lambda: A[1:3, _], TensorError, r"_ is for CuTe's slices"),
+    (lambda: A[1:3, 8], TensorError, "8 of axis 1, which has 8 elements"),
+    (lambda: A[..., 0, ...], TensorError, "1 entries and 2 `...` for 2 axes"),
     (lambda: A[0.5, 1], TensorError, "coordinate 0.5 .* give integers"),
     (lambda: A[[1, 2], 0], TensorError, r"coordinate \[1, 2\] .* give integers"),
     (lambda: zipped_divide(ARRAY, (2, 2)), LayoutError, r"or make_tensor\(\.\.\.\) for an array"),
@@ -108,7 +115,7 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: explain("(4,8):(8,1)"), LayoutError, "explain takes a call, such as"),
     (lambda: explain(zipped_divide), TypeError, "missing 2 required positional arguments: 'layout' and 'tiler'"),
     (lambda: Layout((4, 8)).T, AttributeError, r"has no attribute 'T'; select\(x, 1, 0\)"),
-    (lambda: make_tensor(np.zeros((4, 8))).ndim, AttributeError, "it is x.rank"),
+    (lambda: Layout((4, 8)).ndim, AttributeError, "it is x.rank"),
 ]  # type: ignore[list-item]
 
 

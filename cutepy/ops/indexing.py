@@ -1,0 +1,122 @@
+"""NumPy's indices: slices, integers, `...` and None, for `t[...]`; assignment to them.
+
+Law: `indexed(t, key)` is what `t.numpy()[key]` has, as a view wherever a layout says it, else as a copy; what is
+assigned to is a view, or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..errors import TensorError
+from ..gpu import operations
+from ..layout import Layout, coalesce, from_modes, joined
+from ..tensor import Tensor, TensorIndexError, TensorLike, as_tensor, fit_values, load_all, mode_layouts
+from ..tensor import mode_sizes as sizes_of
+from .engine import chosen
+from .movement import contiguous, expand, is_strided
+
+Entry: TypeAlias = "int | slice | EllipsisType | None"
+
+
+def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) -> Tensor:
+    """`x[key]` as NumPy reads it: a slice or an integer for an axis, `...` for those that are not named, None for a new
+    one of size 1.
+
+    >>> indexed(as_tensor(np.arange(12).reshape(3, 4)), (slice(1, None), slice(None, None, -2))).numpy().tolist()
+    [[7, 5], [11, 9]]
+
+    Raises TensorIndexError for an integer beyond its axis, for too many entries, and for arrays, which `take` takes;
+    where it `writes`, TensorError for what is no view.
+    """
+    sizes, entries = sizes_of(x), _entries(x, key)
+    modes = mode_layouts(x) if is_strided(x) else []
+    cut = [axis for axis, (_new, entry) in enumerate(_by_axis(entries)) if entry != slice(None)]
+    flat = [coalesce(mode) for mode in modes]
+    if (not modes and sizes) or any(not isinstance(flat[axis].stride, int) for axis in cut):
+        if writes:
+            raise TensorError(f"{x}[...] = ...: no layout says this part of a mode; write by coordinates, or copy")
+        return indexed(contiguous(x), key)
+    # The origin moves to the first element that is named; a slice is a run of another stride, an integer none.
+    kept: list[Layout] = []
+    offset, axis = x.offset, 0
+    for entry in entries:
+        if entry is None:
+            kept.append(from_modes([1], [0]))
+            continue
+        if entry == slice(None):
+            kept.append(modes[axis])
+        else:
+            step = flat[axis].stride
+            assert isinstance(step, int)
+            if isinstance(entry, slice):
+                chosen_ones = range(*entry.indices(sizes[axis]))
+                kept.append(from_modes([len(chosen_ones)], [step * chosen_ones.step if len(chosen_ones) > 1 else 0]))
+                offset = offset + (step * chosen_ones[0] if chosen_ones else 0)
+            else:
+                offset = offset + step * _place(x, entry, sizes[axis], axis)
+        axis += 1
+    return Tensor(x.engine, joined(kept), offset)
+
+
+def _by_axis(entries: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The entries that name an axis, in order."""
+    return [(at, entry) for at, entry in enumerate(entries) if entry is not None]
+
+
+def _place(x: Tensor, entry: Any, size: int, axis: int) -> int:
+    """An integer entry from 0. Raises TensorIndexError where the axis has no such element."""
+    at = index(entry)
+    if not -size <= at < size:
+        raise TensorIndexError(f"{x}[...]: {at} of axis {axis}, which has {size} elements")
+    return at % size
+
+
+def _entries(x: Tensor, key: Any) -> list[Any]:
+    """An entry for each axis, and None for each new one. Raises TensorIndexError for others, and for too many."""
+    entries = list(key) if isinstance(key, tuple) else [key]
+    for entry in entries:
+        whole = isinstance(entry, int | np.integer) and not isinstance(entry, bool)
+        if not (entry is None or entry is Ellipsis or isinstance(entry, slice) or whole):
+            raise TensorIndexError(
+                f"{x}[{entry!r}, ...]: beside a slice, `...` or None stand integers; arrays of indices are for "
+                "ops.take, masks for ops.where, and _ is for CuTe's slices"
+            )
+    rank = len(sizes_of(x))
+    dots = [at for at, entry in enumerate(entries) if entry is Ellipsis]
+    named = sum(entry is not None and entry is not Ellipsis for entry in entries)
+    if len(dots) > 1 or named > rank:
+        raise TensorIndexError(f"{x}[...]: {named} entries and {len(dots)} `...` for {rank} axes")
+    at, end = (dots[0], dots[0] + 1) if dots else (len(entries), len(entries))
+    entries[at:end] = [slice(None)] * (rank - named)
+    return entries
+
+
+def assigned(x: Tensor, key: Entry | Sequence[Entry], value: TensorLike) -> None:
+    """`x[key] = value`, broadcast by NumPy's rule; where the tensor is.
+
+    Raises TensorError for what is no view, for values that the type does not hold, and shapes that do not broadcast.
+    """
+    view = indexed(x, key, writes=True)
+    if not x.engine.writable:
+        raise TensorError(f"{x}[...] = ...: it is read-only; copy it")
+    if chosen("assignment", None, view, value) == "wgpu":
+        place = operations.place_of("assignment", "wgpu", [view])
+        if isinstance(value, int | float):
+            operations.filled(place, view, fit_values(value, view.dtype).item())
+        elif view.size:
+            operations.copy(expand(place.bring(as_tensor(value)), sizes_of(view)), view)
+        return
+    values = fit_values(value, view.dtype) if isinstance(value, int | float | complex) else load_all(as_tensor(value))
+    if not np.can_cast(values.dtype, view.dtype.numpy, "same_kind"):
+        raise TensorError(f"{x}[...] = ...: {view.dtype} holds no {values.dtype}; convert with astype")
+    given = np.broadcast_to(values, sizes_of(view))
+    if view.numpy_is_view:
+        view.numpy()[...] = given
+    elif view.size:
+        view[tuple(np.indices(given.shape)) if len(given.shape) > 1 else np.arange(len(given))] = np.array(given)
