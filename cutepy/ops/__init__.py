@@ -98,7 +98,7 @@ for _name in (
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 _refusing(globals(), __all__)
 METHODS = frozenset({*functions.NAMED, *__all__}) - {
-    "arange", "asarray", "assigned", "concat", "einsum", "full", "indexed", "linspace", "ones", "randn", "stack", "where",
-    "zeros",
+    "arange", "asarray", "assigned", "concat", "einsum", "full", "indexed", "linspace", "ones", "randn", "stack",
+    "where", "zeros",
 }  # fmt: skip
 """The operations of which the first operand is a tensor: `t.f(...)` is `f(t, ...)`."""
