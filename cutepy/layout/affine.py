@@ -70,18 +70,24 @@ class Affine(Generic[Atom, Constant]):
         low = {atom: c for atom, c in self.terms.items() if c % by}
         return Affine(high, self.constant // by), Affine(low, self.constant % by)
 
-    def upper(self, bounds: Bounds[Atom], limits: "Sequence[Affine[Atom, Constant]]" = (), depth: int = _DEPTH) -> int:
+    def upper(
+        self,
+        bounds: Bounds[Atom],
+        limits: "Sequence[Affine[Atom, Constant]]" = (),
+        depth: int = _DEPTH,
+        enough: int | None = None,
+    ) -> int:
         """A number that this sum does not exceed where all `limits` are 0 or less.
 
         Limits are taken off as often as makes terms vanish: the multipliers of linear programming's dual, tried by
-        hand. Any choice of them gives a bound; the best one is kept.
+        hand. Any choice of them gives a bound; the best one is kept, or the first that is `enough` or less.
 
         >>> x_below_y = Affine({"x": 1, "y": -1}, 1)
         >>> Affine({"x": 1}, 0).upper({"x": (0, 99), "y": (0, 8)}.__getitem__, [x_below_y])
         7
         """
         best = self.interval(bounds)[1]
-        if depth == 0:
+        if depth == 0 or (enough is not None and best <= enough):
             return best
         for limit in limits[:_LIMITS]:
             # A multiplier must be positive (limit <= 0). Only those that make a term vanish can lower the bound.
@@ -92,12 +98,22 @@ class Affine(Generic[Atom, Constant]):
             others = [other for other in limits[:_LIMITS] if other is not limit]
             for factor in factors:
                 if factor < _FACTOR:
-                    best = min(best, self.plus(limit, -factor).upper(bounds, others, depth - 1))
+                    best = min(best, self.plus(limit, -factor).upper(bounds, others, depth - 1, enough))
+                    if enough is not None and best <= enough:
+                        return best
         return best
 
     def lower(self, bounds: Bounds[Atom], limits: "Sequence[Affine[Atom, Constant]]" = ()) -> int:
         """A number that this sum does not fall below where all `limits` are 0 or less."""
         return -self.negative().upper(bounds, limits)
+
+    def at_most(self, number: int, bounds: Bounds[Atom], limits: "Sequence[Affine[Atom, Constant]]" = ()) -> bool:
+        """Whether `upper` is `number` or less: it ends as soon as that is known."""
+        return self.upper(bounds, limits, enough=number) <= number
+
+    def at_least(self, number: int, bounds: Bounds[Atom], limits: "Sequence[Affine[Atom, Constant]]" = ()) -> bool:
+        """Whether `lower` is `number` or more."""
+        return self.negative().at_most(-number, bounds, limits)
 
     def negative(self) -> "Affine[Atom, Constant]":
         """This sum times -1."""

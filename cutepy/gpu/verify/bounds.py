@@ -101,8 +101,8 @@ def may_happen(model: Model, access: Access) -> bool:
     facts = facts_of(model, access)
     if not facts.mask.any():
         return False
-    return all(
-        limit.lower(range_of, [other for other in near(limit.terms, facts.limits) if other is not limit]) <= 0
+    return not any(
+        limit.at_least(1, range_of, [other for other in near(limit.terms, facts.limits) if other is not limit])
         for limit in facts.limits
     )
 
@@ -298,7 +298,7 @@ def product_limits(model: Model, atom: Expr, limits: Sequence[Form]) -> list[For
                 below: Form = Affine({a: c for a, c in terms.items() if c}, np.zeros_like(limit.constant))
                 most = below.plus(Affine({atom: 1}, below.constant), -1).negative()
                 facts = [Affine(fact.terms, below.constant + fact.constant) for fact in model.facts]
-                if most.upper(range_of, near(most.terms, facts)) < 1 << 32:
+                if most.at_most((1 << 32) - 1, range_of, near(most.terms, facts)):
                     found.append(below)
     # Each in other words as well: with what p*q is below, and what that is, in its place.
     fresh = found
@@ -380,7 +380,7 @@ def _divided(model: Model, atom: Expr, facts: GuardFacts) -> tuple[int, Form] | 
     if c < 1 or model.leaves(y) <= frozenset((model.tid,)):
         return None
     numerator = restrict(sum_of(model, y), facts.mask).exact(domain(y.dtype), range_of, facts.limits)
-    return None if numerator is None or numerator.lower(range_of, facts.limits) < 0 else (c, numerator)
+    return (c, numerator) if numerator is not None and numerator.at_least(0, range_of, facts.limits) else None
 
 
 def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:

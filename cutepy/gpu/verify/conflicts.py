@@ -137,11 +137,10 @@ def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list
                 product_limits(model, product, m.limits) or times_bound(product, m.limits) is not None for m in family
             )
             below = all(
-                low.lower(range_of, near(low.terms, m.limits)) >= 0
-                and (gap := low.plus(Affine({q: 1}, low.constant * 0), -1).moved(1)).upper(
-                    range_of, near(gap.terms, m.limits)
+                low.at_least(0, range_of, near(low.terms, m.limits))
+                and (gap := low.plus(Affine({q: 1}, low.constant * 0), -1)).at_most(
+                    -1, range_of, near(gap.terms, m.limits)
                 )
-                <= 0
                 for low, m in pairs
             )
             if whole and below:
@@ -182,12 +181,12 @@ def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[in
 def _within_segment(model: Model, first: Ascent, entry: tuple[Form, Form, _Member]) -> bool:
     """Whether a number is from x[e] on, for `rest` is 0 or more, and below x[e + 1]."""
     form, rest, member = entry
-    if rest.lower(range_of, near(rest.terms, member.limits)) < 0:
+    if not rest.at_least(0, range_of, near(rest.terms, member.limits)):
         return False
     for end in dict.fromkeys(atom for limit in member.limits for atom in limit.terms):
         if (last := ascent(model, end)) is not None and first.steps(last) == 1:
-            gap = form.plus(Affine({end: 1}, form.constant * 0), -1).moved(1)
-            return gap.upper(range_of, near(gap.terms, member.limits)) <= 0
+            gap = form.plus(Affine({end: 1}, form.constant * 0), -1)
+            return gap.at_most(-1, range_of, near(gap.terms, member.limits))
     return False
 
 

@@ -103,8 +103,8 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
     """Whether a coordinate is from 0 to below its extent where `facts` hold."""
     whole = restrict(sum_of(model, coordinate), facts.mask)
     facts = _with_products(model, whole.terms, facts)
-    limits = near(whole.terms, facts.limits)
-    form = whole.exact(domain(coordinate.dtype), range_of, limits)
+    window = domain(coordinate.dtype)
+    form = whole.exact(window, range_of) or whole.exact(window, range_of, near(whole.terms, facts.limits))
     if form is None:
         return Judged(reason=f"a coordinate may wrap around, {coordinate!r}")
     top = Affine({}, extent) if isinstance(extent, int) else exact(extent)
@@ -114,9 +114,13 @@ def judge(model: Model, coordinate: Expr, extent: int | Expr, facts: GuardFacts)
     limits = (*_of_divisions(model, (*form.terms, *top.terms), facts), *facts.limits)
     conditions: list[Sum] = []
     for obligation in (form.negative(), gap):  # each is to be 0 or less
+        if obligation.at_most(0, range_of):
+            continue
         # Of many limits only the first are looked at: those of outer guards, then those of inner ones.
         close = near(obligation.terms, limits)
-        if any(obligation.upper(range_of, some) <= 0 for some in (close, near(obligation.terms, limits[::-1]))):
+        if obligation.at_most(0, range_of, close) or obligation.at_most(
+            0, range_of, near(obligation.terms, limits[::-1])
+        ):
             continue
         left = condition_of(model, obligation, close)
         if left is None:
@@ -177,7 +181,7 @@ def _holds(model: Model, condition: Sum) -> bool:
     none = np.zeros(1, np.int64)
     facts: list[Form] = [Affine(form.terms, none + form.constant) for form in model.facts]
     table: Form = Affine(condition.terms, none + condition.constant)
-    return bool(table.upper(range_of, near(table.terms, facts)) <= 0)
+    return table.at_most(0, range_of, near(table.terms, facts))
 
 
 def _may_hold(model: Model, conditions: Sequence[Sum]) -> bool:
@@ -185,8 +189,8 @@ def _may_hold(model: Model, conditions: Sequence[Sum]) -> bool:
     none = np.zeros(1, np.int64)
     tables: list[Form] = [Affine(form.terms, none + form.constant) for form in conditions]
     facts: list[Form] = [Affine(form.terms, none + form.constant) for form in model.facts]
-    return all(
-        form.lower(range_of, near(form.terms, [*(other for other in tables if other is not form), *facts])) <= 0
+    return not any(
+        form.at_least(1, range_of, near(form.terms, [*(other for other in tables if other is not form), *facts]))
         for form in tables
     )
 
@@ -228,8 +232,8 @@ def _of_divisions(model: Model, atoms: Iterable[Expr], facts: GuardFacts) -> Ite
             if not others:
                 continue
             whole = c // gcd(times, c)
-            gap = form.plus(Affine({product: whole}, zero), -1).moved(1)
-            if gap.upper(range_of, near(gap.terms, limits)) <= 0:
+            gap = form.plus(Affine({product: whole}, zero), -1)
+            if gap.at_most(-1, range_of, near(gap.terms, limits)):
                 yield alone.moved(1).plus(Affine({others[0]: whole * times // c}, zero), -1)
 
 
