@@ -96,6 +96,10 @@ NODES: dict[type[Expr], Node] = {
 }
 
 
+#: Kinds of which each node has a meaning.
+_PURE = frozenset({Binary, Vector, Select, Unary, Cast, Component})
+
+
 def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
     """`value` with other operands."""
     return NODES[type(value)].rebuild(value, operands) if any(map(is_not, operands, value.operands)) else value
@@ -109,7 +113,7 @@ def meaning(value: Expr) -> Law | None:
 
 def is_pure(value: Expr) -> bool:
     """Whether its operands alone decide what a node is: not memory, and not other threads."""
-    return not value.operands or meaning(value) is not None
+    return not value.operands or type(value) in _PURE or meaning(value) is not None
 
 
 def is_uniform(

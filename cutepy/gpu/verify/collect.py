@@ -206,7 +206,7 @@ class _Walk:
         for axis, (group, count) in enumerate(zip(self.groups, kernel.grid, strict=True)):
             self.ids["workgroup_id", axis], self.ids["num_workgroups", axis] = group, ir.const(count)
         self.fold = fold
-        self.matrices = 0
+        self.has_matrices, self.matrices = uses_matrices(kernel), 0
 
     def resolve(self, value: ir.Expr) -> ir.Expr:
         """`value` over ids, iterations and unknowns, as it is now, in its shortest form."""
@@ -267,7 +267,8 @@ class _Walk:
             if isinstance(stmt, ir.UniformLoad):
                 out.append(self.fence(stmt, around))
             self.reads(stmt, around, out)
-            self.gather(stmt, around)
+            if self.has_matrices:
+                self.gather(stmt, around)
             self.work.append((stmt, around.guards, around.loops))
             match stmt:
                 case ir.Let(var=var, value=value):
@@ -363,9 +364,7 @@ class _Walk:
 
     def reads(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
-        for node in ir.nodes(*stmt.expressions):
-            if not isinstance(node, ir.Load):
-                continue
+        for node in dict.fromkeys([load for value in stmt.expressions for load in ir.loads(value)]):
             where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
             if isinstance(where, ir.Const) and not where.value:
                 continue
