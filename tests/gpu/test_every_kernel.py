@@ -1,6 +1,7 @@
-"""Every kernel of the project and of its examples: proven, guarded, accused of nothing, accepted by Tint.
+"""Every kernel of the project and of its examples: proven, guarded, accused of nothing, accepted by Tint and NVRTC.
 
-They are traced once for all of these, which takes seconds.
+They are traced once for all of these, which takes half a minute: `tests/conftest.py` has one worker run both files of
+this name.
 """
 
 import time
@@ -10,19 +11,21 @@ from typing import Any
 
 import kernels
 import numpy as np
+import nvrtc
 import pytest
-from every_kernel import every_kernel
+from every_kernel import every_kernel, kernels_of_the_package
 from mutants import put
 from test_guarded import open_indices
 from test_verify import DEVICE
 from tint import refusals
 
-from cutepy.errors import VerificationError
+from cutepy.errors import KernelError, VerificationError
 from cutepy.gpu.export.describe import for_tint
 from cutepy.gpu.inspect.race_detector import Checks, Race, interpret_checked
 from cutepy.gpu.ir import Barrier, Kernel, new_arena, statements
 from cutepy.gpu.lower import compile_kernel, lower
 from cutepy.gpu.runtime.program import MATRICES
+from cutepy.gpu.targets.cuda import write_cuda
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl, write_wgsl
 from cutepy.gpu.trace.call import copies_on_host
@@ -46,6 +49,11 @@ def test_they_are_proven() -> None:
     assert {name: str(v) for name, v in open_.items() if not name.startswith(parts)} == {}
     for name in SHOWING:
         assert [v.claim for v in found[name].verdicts if v.status != "proven"] == ["any subgroup size"], name
+
+
+def test_none_is_left_out() -> None:
+    held = {run.kernel.function for run in every_kernel().values()}
+    assert not [name for name, kernel in kernels_of_the_package().items() if kernel.function not in held]
 
 
 def test_guarded_texts_keep_every_index_in_its_array() -> None:
@@ -132,3 +140,32 @@ def test_tint_accepts_them(texts: dict[str, str]) -> None:
     start = time.process_time()
     assert refusals(texts) == {}
     assert time.process_time() - start < SECONDS
+
+
+def test_cuda_refuses_matrices_at_their_line() -> None:
+    refused = 0
+    for run in every_kernel().values():
+        kernel = run.kernel.ir(*run.arguments, **run.static)
+        if any(b.dtype.kind == "m" for b in kernel.local):
+            refused += 1
+            with pytest.raises(KernelError, match=r"CUDA C\+\+ has no .*matri.* of a subgroup"):
+                write_cuda(lower(kernel))
+    assert refused
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=f"no NVRTC: {nvrtc.missing()} not installed")
+def test_nvrtc_takes_every_kernel() -> None:
+    refusals, compiled = {}, 0
+    for name, run in every_kernel().items():
+        with new_arena():
+            kernel = lower(run.kernel.ir(*run.arguments, **run.static))
+            try:
+                texts = write_cuda(kernel).text, write_cuda(kernel, guarded=True).text
+            except KernelError as error:
+                assert "of a subgroup" in str(error)
+                continue
+        compiled += 1
+        said = nvrtc.refusal(texts[compiled % 2])
+        if said:
+            refusals[name] = said
+    assert refusals == {} and compiled > 150

@@ -3,7 +3,6 @@
 import numpy as np
 import nvrtc
 import pytest
-from every_kernel import every_kernel
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -24,7 +23,6 @@ from cutepy.gpu.ir import (
     component,
     const,
     load,
-    new_arena,
     select,
     splat,
     unary,
@@ -158,35 +156,6 @@ def test_names_of_the_language_are_not_the_kernels() -> None:
     template = Buffer("template", f32, 64, writable=True)
     text = write_cuda(lower(Kernel("float", (template,), (Store(template, TID, const(1.0, f32)),)))).text
     assert "void __launch_bounds__(64) float_1(float* template_1)" in text
-
-
-def test_matrices_are_refused_at_their_line() -> None:
-    refused = 0
-    for run in every_kernel().values():
-        kernel = run.kernel.ir(*run.arguments, **run.static)
-        if any(b.dtype.kind == "m" for b in kernel.local):
-            refused += 1
-            with pytest.raises(KernelError, match=r"CUDA C\+\+ has no .*matri.* of a subgroup"):
-                write_cuda(lower(kernel))
-    assert refused
-
-
-@needs_nvrtc
-def test_nvrtc_takes_every_kernel() -> None:
-    refusals, compiled = {}, 0
-    for name, run in every_kernel().items():
-        with new_arena():
-            kernel = lower(run.kernel.ir(*run.arguments, **run.static))
-            try:
-                texts = write_cuda(kernel).text, write_cuda(kernel, guarded=True).text
-            except KernelError as error:
-                assert "of a subgroup" in str(error)
-                continue
-        compiled += 1
-        said = nvrtc.refusal(texts[compiled % 2])
-        if said:
-            refusals[name] = said
-    assert refusals == {} and compiled > 150
 
 
 @needs_nvrtc
