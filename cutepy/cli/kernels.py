@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -134,17 +135,30 @@ def run_export(options: Namespace) -> None:
     if Path(options.output).suffix not in (".js", ".mjs"):
         raise CommandError(f"-o {options.output}: name the ES module to write, as -o dist/kernel.js")
     call = kernel_call(options)
-    sizes: Any = sizing(options.sizes)
-    with call.traced():
-        written = call.kernel.export(options.output, *call.arguments, page=options.page, sizes=sizes, **call.static)
+    static: dict[str, Any] = {
+        **call.static,
+        "page": options.page,
+        "sizes": sizing(options.sizes),
+        "refuted": options.refuted,
+    }
+    with call.traced(), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        written = call.kernel.export(options.output, *call.arguments, **static)
+    for one in told:
+        print(f"cutepy export: {one.message}", file=sys.stderr)
     for path in (written.module, written.types, written.description, written.page):
         if path is not None:
             print(path)
 
 
 def sizing(texts: Sequence[str]) -> Any:
-    """What `sizes=` of an export is, from `x=(M,N)` for each tensor or one of "annotated", "unknown", "known"."""
-    return dict(text.partition("=")[::2] for text in texts if "=" in text) or (list(texts) or ["annotated"])[-1]
+    """What `sizes=` of an export is, from `x=(M,N)` for each tensor or one of "annotated", "unknown", "known".
+
+    >>> sizing(["x=(M,N),y=(M)", "z=(N):(1)"]), sizing([])
+    ({'x': '(M,N)', 'y': '(M)', 'z': '(N):(1)'}, 'annotated')
+    """
+    each = [part for text in texts for part in re.split(r",(?=\s*\w+=)", text)]
+    return dict(part.strip().partition("=")[::2] for part in each if "=" in part) or (each or ["annotated"])[-1]
 
 
 def run_adapters(options: Namespace) -> None:

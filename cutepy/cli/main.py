@@ -156,9 +156,10 @@ def _kernel_arguments(command: ArgumentParser) -> None:
         command.add_argument("--grid", metavar="XxYxZ", help="of a shader: its workgroups, 1 if left out")
         command.add_argument("--entry", default="", metavar="NAME", help="of a shader: the function, if there are more")
     if command.prog.endswith("export"):
-        text = "sizes that a call gives, as x=(M,N) for each tensor; unknown for all, known for none"
+        text = 'sizes that a call gives: "x=(M,N),y=(M)", or the option again for each tensor; unknown, known for all'
         command.add_argument("--sizes", action="append", default=[], metavar="NAME=SIZES", help=text)
         command.add_argument("--page", action="store_true", help="an HTML file too: it runs the kernel and checks it")
+        command.add_argument("--refuted", action="store_true", help="export it although a claim about it is refuted")
     if command.prog.endswith("wgsl"):
         command.add_argument("--dialect", choices=("naga", "tint"), default="naga", help="the compiler it is for")
 

@@ -100,6 +100,21 @@ static const char *argument(int argc, char **argv, const char *name) {
   return NULL;
 }
 
+// Whether a call gives a number of a buffer, NAME.stride[0] or NAME.offset: its file may be longer then.
+static int gives_strides(int argc, char **argv, const char *name) {
+  size_t length = strlen(name);
+  for (int i = 3; i < argc; i++)
+    if (!strncmp(argv[i], name, length) && argv[i][length] == '.') return 1;
+  return 0;
+}
+
+static int has(const cJSON *list, const char *argument) {
+  const cJSON *one;
+  size_t length = strcspn(argument, "=");
+  cJSON_ArrayForEach(one, list) if (strlen(text(one, "name")) == length && !strncmp(text(one, "name"), argument, length)) return 1;
+  return 0;
+}
+
 static void got_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter, WGPUStringView m, void *out, void *unused) {
   (void)m, (void)unused;
   if (status == WGPURequestAdapterStatus_Success) *(WGPUAdapter *)out = adapter;
@@ -133,6 +148,9 @@ int main(int argc, char **argv) {
   cJSON_ArrayForEach(one, at(all, "functions")) if (!strcmp(text(one, "name"), own)) function = one;
   if (!function) fail("the description has no such function", "");
 
+  for (int i = 3; i < argc; i++)
+    if (!has(at(function, "numbers"), argv[i]) && !has(at(function, "buffers"), argv[i])) fail("it takes no ", argv[i]);
+
   // The variant without features of a device, which is the last; its limits are those of every device or more.
   const cJSON *variants = at(function, "variants"), *variant = cJSON_GetArrayItem(variants, cJSON_GetArraySize(variants) - 1);
   if (cJSON_GetArraySize(at(variant, "needs"))) fail("it needs ", at(variant, "needs")->child->valuestring);
@@ -141,6 +159,8 @@ int main(int argc, char **argv) {
     const char *name = text(one, "name"), *given = argument(argc, argv, name);
     const cJSON *least = at(one, "least"), *otherwise = at(one, "default");
     if (!given && !otherwise) fail("it takes a number ", name);
+    char *end = NULL;
+    if (given && (least ? strtoll(given, &end, 10) : (long long)strtod(given, &end), *end)) fail("no number: ", given);
     Number n = {name, given ? (whole)strtoll(given, NULL, 10) : value(otherwise), given ? strtod(given, NULL) : 0};
     if (least && (n.n < (whole)least->valuedouble || n.n > (whole)at(one, "most")->valuedouble)) fail("out of range: ", name);
     if (count == MOST) fail("too many numbers", "");
@@ -174,6 +194,7 @@ int main(int argc, char **argv) {
     if (n == MOST || (!temporary && !path)) fail("it takes a buffer ", name);
     data[n] = temporary ? NULL : read_file(path, &sizes[n]);
     if (!temporary && sizes[n] < needed) fail("too small: ", name);
+    if (!temporary && sizes[n] > needed && !at(one, "gaps") && !gives_strides(argc, argv, name)) fail("too large: ", name);
     size_t whole_size = ((temporary ? needed : sizes[n]) + 15) / 16 * 16;
     buffers[n] = make(device, WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst, whole_size ? whole_size : 16, data[n]);
     n++;

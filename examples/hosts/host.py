@@ -33,6 +33,13 @@ def value(formula, numbers):
     return reduce(OPERATORS[name], parts)
 
 
+def number(text):
+    """A whole number, a float, or the text that is neither."""
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?\d*\.?\d*(e-?\d+)?", text) and re.search(r"\d", text) else text
+
+
 def run(description, name, given, files):
     """One call: numbers by name, files by the names of buffers."""
     function = next(f for f in description["functions"] if f["name"] == name)
@@ -49,7 +56,8 @@ def run(description, name, given, files):
     for number in function["numbers"]:
         key, whole = number["name"], "least" in number
         n = given[key] if key in given else value(number.get("default"), numbers)
-        if n is None or (whole and not number["least"] <= n <= number["most"]):
+        kinds = int if whole else (int, float)
+        if not isinstance(n, kinds) or (whole and not number["least"] <= n <= number["most"]):
             raise SystemExit(f"{name}: {key} is {n}, it takes {number}")
         numbers[key] = n
     for fact in variant["facts"]:
@@ -59,9 +67,12 @@ def run(description, name, given, files):
     buffers = []
     for buffer in function["buffers"]:
         needed = value(buffer["bytes"], numbers)
+        if not buffer.get("temporary") and buffer["name"] not in files:
+            raise SystemExit(f"{name}: it takes a file {buffer['name']}")
         data = bytes(needed) if buffer.get("temporary") else Path(files[buffer["name"]]).read_bytes()
-        if len(data) < needed:
-            raise SystemExit(f"{name}: {buffer['name']} has {len(data)} bytes, it needs {needed}")
+        longer = buffer.get("gaps") or any(key.startswith(buffer["name"] + ".") for key in given)
+        if len(data) < needed or (len(data) > needed and not longer):
+            raise SystemExit(f"{name}: {buffer['name']} has {len(data)} bytes, it takes {needed}")
         data += bytes(-len(data) % 16 or 16 * (not data))
         buffers.append(device.create_buffer_with_data(data=data, usage="STORAGE|COPY_SRC|COPY_DST"))
 
@@ -109,6 +120,8 @@ if __name__ == "__main__":
     path, name, *rest = sys.argv[1:]
     description = json.loads(Path(path).read_text())
     pairs = dict(text.split("=", 1) for text in rest)
-    buffers = {b["name"] for f in description["functions"] if f["name"] == name for b in f["buffers"]}
-    numbers = {k: int(v) if re.fullmatch(r"-?\d+", v) else float(v) for k, v in pairs.items() if k not in buffers}
-    run(description, name, numbers, pairs)
+    function = next(f for f in description["functions"] if f["name"] == name)
+    numbers, files = ({one["name"] for one in function[kind]} for kind in ("numbers", "buffers"))
+    for key in pairs.keys() - numbers - files:
+        raise SystemExit(f"{name}: it takes no {key}")
+    run(description, name, {k: number(v) for k, v in pairs.items() if k in numbers}, pairs)

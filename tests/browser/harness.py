@@ -40,8 +40,8 @@ TIMEOUT = 120.0
 Array = npt.NDArray[np.generic]
 CALLS = """
 import { load, open } from "module";
-const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const encode = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+const decode = ([kind, text]) => new globalThis[kind](Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const encode = (array) => btoa(Array.from(new Uint8Array(array.buffer), (byte) => String.fromCharCode(byte)).join(""));
 const device = await open(), kernel = await load(device, NAME);
 export const result = [];
 for (const { buffers, numbers } of CALLS) {
@@ -57,6 +57,13 @@ device.destroy();
 
 class BrowserError(RuntimeError):
     """The browser does not start, does not answer, or refuses a job."""
+
+
+def typed(array: Array) -> tuple[str, str]:
+    """The typed array that an exported function takes for this one, and its bytes; of other types, bytes as bytes."""
+    kinds = {"f4": "Float32Array", "i4": "Int32Array", "u4": "Uint32Array", "b1": "Uint32Array", "f2": "Uint16Array"}
+    kind = kinds.get(array.dtype.str[1:], "Uint8Array")
+    return kind, base64.b64encode(as_bytes(array).tobytes()).decode()
 
 
 def find_chromium() -> str | None:
@@ -132,7 +139,7 @@ class Browser:
                 "module": module,
                 "name": name,
                 "as": given,
-                "buffers": {key: base64.b64encode(as_bytes(x).tobytes()).decode() for key, x in buffers.items()},
+                "buffers": {key: typed(x) for key, x in buffers.items()},
                 "numbers": {key: float(x) for key, x in (numbers or {}).items()},
             }
         )
@@ -151,7 +158,7 @@ class Browser:
         """Call a function several times over arrays, on the device that its module opens, as `call` does once each."""
         jobs = [
             {
-                "buffers": {key: base64.b64encode(as_bytes(x).tobytes()).decode() for key, x in call.items()},
+                "buffers": {key: typed(x) for key, x in call.items()},
                 "numbers": {key: float(x) for key, x in numbers[i].items()} if numbers else {},
             }
             for i, call in enumerate(calls)

@@ -22,13 +22,13 @@ for await (const line of createInterface({ input: process.stdin })) {
   let answer;
   try {
     const { load, open } = await import(pathToFileURL(module));
-    const given = Object.fromEntries(Object.entries(buffers).map(([key, text]) => [key, new Uint8Array(Buffer.from(text, "base64"))]));
+    const given = Object.fromEntries(Object.entries(buffers).map(([key, [kind, text]]) => [key, new globalThis[kind](new Uint8Array(Buffer.from(text, "base64")).buffer)]));
     const device = first ? await open() : all; // the module's own device once; a device takes a while
     first = false;
     const key = module + " " + name;
     if (!loaded.has(key)) loaded.set(key, await load(device, name));
     await loaded.get(key)(given, numbers);
-    answer = { out: Object.fromEntries(Object.entries(given).map(([key, bytes]) => [key, Buffer.from(bytes).toString("base64")])) };
+    answer = { out: Object.fromEntries(Object.entries(given).map(([key, array]) => [key, Buffer.from(array.buffer).toString("base64")])) };
   } catch (error) {
     answer = { refused: String(error.message ?? error) };
   }

@@ -40,13 +40,14 @@ def test_every_example_runs_as_in_the_interpreter(browser: Browser, name: str, v
         if all(v["needs"] for v in function.data["variants"]):
             return check_refused(browser, module_text([function]), function.name, "the device lacks shader-f16")
     call = kernel._bind(args, dict(static))
+    _, numbers = kernel._exported(call, "annotated")
     arrays = [np.array(engine.memory) for engine in call.engines]
     wanted = [array.copy() for array in arrays]
     interpret(kernel.ir(*args, **static), wanted, call.params)
     names = [buffer["name"] for buffer in function.data["buffers"]]
     buffers, module = dict(zip(names, arrays, strict=True)), module_text([function])
     for given in ("arrays", "buffers"):
-        out = browser.call(module, function.name, buffers, call.params, given=given)
+        out = browser.call(module, function.name, buffers, numbers, given=given)
         assert isinstance(out, dict), out
         for key, want in zip(names, wanted, strict=True):
             same(out[key], want)
@@ -69,13 +70,17 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(browser: Browse
     module = module_text([scaled.exported(2.0, x, y, n=100)])
     right = browser.call(module, "scaled", {"x": x, "y": y}, {"a": 2.0})
     assert isinstance(right, dict) and np.array_equal(right["y"], 2 * x)
+    takes, longer = "Float32Array or GPUBuffer of whole 16s", np.zeros(500, np.float32)
     wrong = [
-        ({"x": x}, {"a": 2.0}, "y has undefined bytes, it needs 400"),
-        ({"x": x[:50], "y": y}, {"a": 2.0}, "x has 200 bytes, it needs 400"),
-        ({"x": x, "y": y}, {}, "a is undefined, it takes f32"),
-        ({"x": x, "y": y}, {"a": "2"}, "a is 2, it takes f32"),
+        ({"x": x}, {"a": 2.0}, f"y is undefined, it takes 400 in {takes}"),
+        ({"x": x[:50], "y": y}, {"a": 2.0}, f"x is Float32Array of 200 bytes, it takes 400 in {takes}"),
+        ({"x": longer, "y": longer}, {"a": 2.0}, f"x is Float32Array of 2000 bytes, it takes 400 in {takes}"),
+        ({"x": x.view(np.int32), "y": y}, {"a": 2.0}, f"x is Int32Array of 400 bytes, it takes 400 in {takes}"),
+        ({"x": x, "y": y}, {}, "a is undefined (undefined), it takes f32"),
+        ({"x": x, "y": y}, {"a": 2.0, "n": 500}, "it takes no n"),
+        ({"x": x, "y": y, "z": y}, {"a": 2.0}, "it takes no z"),
     ]
-    for buffers, numbers, said in wrong[:3]:
+    for buffers, numbers, said in wrong:
         assert browser.call(module, "scaled", buffers, numbers) == f"scaled: {said}"
     assert browser.call(module, "other", {"x": x, "y": y}, {"a": 2.0}) == "other: this module has scaled"
 
@@ -169,7 +174,8 @@ def test_a_recorded_transformer_block_runs_in_the_page_as_in_python(browser: Bro
     for call, out in zip(calls, ran, strict=False):
         assert isinstance(out, dict), out
         np.testing.assert_allclose(out["y"], wanted[call["x"].tobytes()], rtol=2e-5, atol=4e-6)
-    assert refused == f"block: x has {hx[:-1].nbytes} bytes, it needs {hx.nbytes}"
+    takes = f"it takes {hx.nbytes} in Float32Array or GPUBuffer of whole 16s"
+    assert refused == f"block: x is Float32Array of {hx[:-1].nbytes} bytes, {takes}"
     arrays = [calls[1][buffer["name"]] for buffer in function.data["buffers"] if not buffer.get("temporary")]
     results = [wanted[hz.tobytes()] if array is zeros else array for array in arrays]
     found = browser.show(page_text(TestedCall(function, arrays, results, {})), module)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import typed
 from swiftshader import SWIFTSHADER
 from test_export import CASES, example_cases, same, scaled
 
@@ -34,8 +35,15 @@ def test_every_example_runs_as_in_the_interpreter(tmp_path: Path) -> None:
         call = kernel._bind(args, dict(static))
         arrays = [np.array(engine.memory) for engine in call.engines]
         names = [buffer["name"] for buffer in function.data["buffers"]]
-        held = {n: base64.b64encode(as_bytes(x).tobytes()).decode() for n, x in zip(names, arrays, strict=True)}
-        jobs.append({"module": str(module), "name": function.name, "buffers": held, "numbers": call.params})
+        held = {n: typed(x) for n, x in zip(names, arrays, strict=True)}
+        jobs.append(
+            {
+                "module": str(module),
+                "name": function.name,
+                "buffers": held,
+                "numbers": kernel._exported(call, "annotated")[1],
+            }
+        )
         interpret(kernel.ir(*args, **static), arrays, call.params)
         wanted.append(dict(zip(names, arrays, strict=True)))
     environment = os.environ | {"VK_DRIVER_FILES": str(SWIFTSHADER)}

@@ -54,11 +54,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class BoundMemory:
-    """What a binding is given: the type of its elements, the bytes that it needs, the tensors over it."""
+    """What a binding is given: the type of its elements, the bytes that it needs, the tensors over it; with `gaps`
+    where their strides leave elements out, so that an array of more bytes is no mistake."""
 
     type: str
     bytes: Formula
     views: tuple[View, ...]
+    gaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def describe_programs(
     for slot, (binding, memory) in enumerate(zip(programs[0].bindings, memories, strict=True)):
         written = any(program.bindings[slot].access == "read_write" for program in programs)
         held = {"name": binding.name, "type": memory.type, "bytes": memory.bytes, "written": written}
-        buffers.append(held | {"tensors": list(memory.views)})
+        buffers.append(held | {"tensors": list(memory.views)} | ({"gaps": True} if memory.gaps else {}))
     # A number without a type of its own is one parameter in each type that it meets.
     given = {number["name"] for number in numbers}
     params = [(p.name, p.type) for forms in variants for f in forms for p in f.program.params if p.name not in f.params]

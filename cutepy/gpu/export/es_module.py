@@ -16,8 +16,11 @@ from ...errors import KernelError
 from .describe import RANGES, ExportedFunction
 from .javascript import escaped, helpers, listed, plan
 
-#: The typed array that holds elements of a type as a device does: bools as u32, halves by their bits.
-ARRAYS = {"f32": "Float32Array", "i32": "Int32Array", "u32": "Uint32Array", "bool": "Uint32Array", "f16": "Uint16Array"}
+#: The typed arrays that hold elements of a type as a device does: bools as u32, halves by their bits too.
+ARRAYS = {
+    "f32": ("Float32Array",), "i32": ("Int32Array",), "u32": ("Uint32Array",), "bool": ("Uint32Array",),
+    "f16": ("Uint16Array", "Float16Array"),
+}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -110,16 +113,24 @@ def _lines(items: Iterable[str]) -> str:
 def _js_function(function: ExportedFunction, numbers: list[int]) -> tuple[list[str], list[tuple[str, str, str]]]:
     """A function as `runtime.js` takes it: `[name, buffers, numbers]` and its variants, each `[needs, texts, plan]`.
 
-    A buffer is `[name, written, temporary]`. A number is `[name, least, most]`, a float `[name, "f32"]`, and what a
-    call may leave out `[name]`. A plan is a function of the list of numbers, in which what is left out is undefined,
-    and gives `[why the call is refused, the bytes of each buffer, launches]`, each launch `[which of its texts, grid,
-    parameters, which buffers]` or what is false. What is left out at the end of a list is not there; a launch without
-    buffers binds all.
+    A buffer is `[name, written, its typed arrays, gaps]`, where they are not Float32Array, without "Array" at the end;
+    a temporary one has no name. A need is a feature, `[name]`, or a limit, `[name, least]`. A number is `[name, least,
+    most]`, a float `[name, "f32"]`, and what a call may leave out `[name]`. A plan is a function of the list of
+    numbers, in which what is left out is undefined, and gives `[why the call is refused, the bytes of each buffer,
+    launches]`, each launch `[which of its texts, grid, parameters, which buffers]` or what is false. What is left out
+    at the end of a list is not there; a launch without buffers binds all.
     """
     data = function.data
-    buffers = [
-        listed([_compact(b["name"]), "1" * b["written"], "1" * b.get("temporary", False)]) for b in data["buffers"]
-    ]
+    buffers = []
+    for b in data["buffers"]:
+        arrays = " or ".join(ARRAYS[b["type"]]).removesuffix("Array")
+        entry = [
+            _compact(b["name"]),
+            "1" * b["written"],
+            _compact(arrays) * (b["type"] != "f32"),
+            "1" * b.get("gaps", 0),
+        ]
+        buffers.append("[]" if b.get("temporary") else listed(entry))
     given = []
     for number in data["numbers"]:
         low, high = number.get("least", number["type"]), number.get("most", RANGES["i32"][1])
@@ -128,8 +139,8 @@ def _js_function(function: ExportedFunction, numbers: list[int]) -> tuple[list[s
     variants = []
     for variant in data["variants"]:
         own = list(dict.fromkeys(launch["text"] for launch in variant["launches"]))
-        needs = [*variant["needs"], *[f"{name} {least}" for name, least in variant["limits"].items()]]
-        needs += [f"subgroupMinSize {variant['lanes']}"] * (variant["lanes"] > 0)
+        needs: list[Sequence[object]] = [*[[name] for name in variant["needs"]], *variant["limits"].items()]
+        needs += [["subgroupMinSize", variant["lanes"]]] * (variant["lanes"] > 0)
         # A layout that is deduced from a text lacks what the text does not use, and so does what is bound.
         used = [_used(function.texts[launch["text"]]) for launch in variant["launches"]]
         texts = listed(str(numbers[text]) for text in own)
@@ -167,8 +178,8 @@ def types_text(functions: Sequence[ExportedFunction]) -> str:
                     f"{v['name']} {v['type']} {v['layout']}, from {v['offset']}" for v in buffer["tensors"]
                 )
                 lines.append(f"      /** {held.replace('*/', '* /')}{'; written' if buffer['written'] else ''} */")
-                array = ARRAYS.get(buffer["type"], "ArrayBufferView")
-                lines.append(f"      {_key(buffer['name'])}: GPUBuffer | {array};")
+                # Float16Array is not in the libraries of all TypeScripts; its bits are.
+                lines.append(f"      {_key(buffer['name'])}: GPUBuffer | {ARRAYS[buffer['type']][0]};")
         lines.append("    },")
         numbers = {number["name"]: "?" * ("default" in number) for number in function.data["numbers"]}
         given = "; ".join(f"{_key(name)}{may_lack}: number" for name, may_lack in numbers.items())

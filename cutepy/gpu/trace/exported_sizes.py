@@ -7,7 +7,7 @@ elements, from 0 on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...tensor.dtypes import u32
@@ -35,6 +35,7 @@ class ExportedSizes:
         types = [engine.dtype.name for engine in self.call.engines]
         views: list[list[View]] = [[] for _ in types]
         needs: list[Formula] = [lengths[slot] for slot in range(len(types))]
+        gaps: set[int] = set()
         for a in self.call.arguments:
             if a.tensor is None:
                 continue
@@ -45,8 +46,11 @@ class ExportedSizes:
                 view |= {"layout": text, "shape": shape, "stride": stride, "offset": offset}
                 ends = [("*", ("+", n, -1), step) for n, step in zip(shape, stride, strict=True)]
                 needs[a.slot] = _times(("+", offset, *ends, 1), WORDS[types[a.slot]])
+                if _leaves_gaps(shape, a.sizes.stride):
+                    gaps.add(a.slot)
             views[a.slot].append(view)
-        return [BoundMemory(kind, need, tuple(own)) for kind, need, own in zip(types, needs, views, strict=True)]
+        memories = enumerate(zip(types, needs, views, strict=True))
+        return [BoundMemory(kind, need, tuple(own), slot in gaps) for slot, (kind, need, own) in memories]
 
     def form(self, program: Program, plan: LaunchPlan, given: tuple[str, ...]) -> Form:
         """The program of the class as it is launched, and what was stated of the sizes or its proof asks for."""
@@ -111,7 +115,7 @@ class ExportedSizes:
         for a in self.call.arguments:
             if a.sizes is not None and program.bindings[a.slot].access == "read_write":
                 holds = self.renamed(apart(a, every=True))
-                found.append((holds, f"two coordinates of {a.name} are one element, and it is written"))
+                found.append((holds, f"{a.name} overlaps itself"))
         return [(holds, text) for holds, text in found if holds != 1]
 
 
@@ -180,6 +184,17 @@ def either(first: Form, second: Form, when: Formula) -> list[Form]:
     mine = (*facts, *[(("or", chosen, holds), text) for holds, text in others])
     both = [fact for fact in found if fact in second.facts]  # what both ask for holds where the first is chosen
     return [replace(first, when=chosen, facts=(*mine, *both)), replace(second, when=("==", chosen, 0), facts=())]
+
+
+def _leaves_gaps(shape: Sequence[Formula], stride: Sequence[int | None]) -> bool:
+    """Whether known strides skip elements for some sizes: each, from the least on, is the product of the extents before
+    it where they do not."""
+    reach: Formula = 1
+    for step, n in sorted((step, i) for i, step in enumerate(stride) if step is not None):
+        if step != reach:
+            return True
+        reach = _times(reach, shape[n])
+    return False
 
 
 def _compact(a: Argument, names: Mapping[str, Formula]) -> dict[int, Formula]:

@@ -20,7 +20,7 @@ from warnings import warn
 
 import numpy as np
 
-from ...errors import CutepyError, KernelError
+from ...errors import CutepyError, KernelError, VerificationError
 from ...layout.affine import Affine
 from ...layout.algebra.conflict_free import Found
 from ...layout.values.methods import NotebookRepr
@@ -67,6 +67,7 @@ from ..targets.wgsl import Dialect, print_wgsl
 from ..verify import (
     CHECKS,
     SUBGROUP_SIZES,
+    Claim,
     Verification,
     check_matrices,
     conditions_for_all_sizes,
@@ -118,6 +119,7 @@ from .unknown_sizes import (
     rank_of,
     serves,
     sizes_in,
+    sizes_of_parameter,
     spec_of,
     specs_of,
     stand_ins,
@@ -278,6 +280,17 @@ class SizedLaunch:
     def verify(self, limits: Limits | None = None) -> Verification:
         """What the prover of known sizes says."""
         return verify(self.kernel, limits)
+
+
+def _refuse_refuted(verdict: Verification) -> None:
+    """Raise VerificationError for what is refuted, but for limits: an exported function asks its device for them."""
+    wrong = [v for v in verdict.refuted if v.claim is not Claim.WITHIN_LIMITS]
+    if wrong:
+        claims = "; ".join(" ".join(str(v).split()) for v in wrong)
+        raise VerificationError(
+            f"{verdict.kernel} is not exported: {claims}; mend it, say what holds of its data (gpu.assume), or export "
+            "it all the same (refuted=True, --refuted)"
+        )
 
 
 def _only_known(name: str, reason: str) -> KernelError:
@@ -613,18 +626,29 @@ class KernelFunction(NotebookRepr):
         with new_arena():
             return KernelText(write_cuda(lower(traced.kernel), guarded=traced.checked("auto")).text)
 
-    def exported(self, *args: object, sizes: Sizing = "annotated", **static: object) -> ExportedFunction:
+    def exported(
+        self, *args: object, sizes: Sizing = "annotated", refuted: bool = False, **static: object
+    ) -> ExportedFunction:
         """What another host needs to launch the kernel for these arguments, as data; `gpu.export` writes several.
 
         Of the tensors whose annotations say sizes, such as "(M,N)", a call gives the sizes; `sizes={"x": "(M,N)"}` says
         them here, "unknown" takes all tensors, "known" none.
         Raises KernelError for a kernel of subgroup matrices, which no browser has, and where nothing is proven for all
-        sizes.
+        sizes; VerificationError for a kernel that is refuted, unless `refuted` says that it is wanted all the same.
         """
-        return self._exported(self._bind(args, static), sizes)[0]
+        function, _, verdict = self._described(self._bind(args, static), sizes)
+        if not refuted:
+            _refuse_refuted(verdict)
+        return function
 
     def _exported(self, call: BoundArguments, sizes: Sizing) -> tuple[ExportedFunction, dict[str, float]]:
         """The description, and the numbers of this call."""
+        return self._described(call, sizes)[:2]
+
+    def _described(
+        self, call: BoundArguments, sizes: Sizing
+    ) -> tuple[ExportedFunction, dict[str, float], Verification]:
+        """The same, and what is proven of what it describes."""
         name = self.function.__name__
         if specs := self._exported_specs(call, sizes):
             with self._naming():
@@ -641,7 +665,9 @@ class KernelFunction(NotebookRepr):
             for slot, (engine, binding) in enumerate(zip(call.engines, forms[0].bindings, strict=True))
         ]
         variants = [[Form(program, call.offsets)] for program in dict.fromkeys(forms)]
-        return describe_programs(name, variants, memories, [], str(self._verified_known(call))), call.params
+        verdict = self._verified_known(call)
+        described = describe_programs(name, variants, memories, [], str(verdict))
+        return described, {n["name"]: call.params[n["name"]] for n in described.data["numbers"]}, verdict
 
     def _exported_specs(self, call: BoundArguments, sizes: Sizing) -> Mapping[str, SizeSpec]:
         name, tensors = self.function.__name__, [a for a in call.arguments if a.tensor is not None]
@@ -659,14 +685,18 @@ class KernelFunction(NotebookRepr):
             )
         found = {}
         for given, text in sizes.items():
-            if (spec := spec_of(text)) is None:
+            try:
+                spec = spec_of(text)
+            except KernelError as error:
+                raise KernelError(f"{name}: argument {given}: {error}") from error
+            if spec is None:
                 raise KernelError(f"{name}: sizes={{{given!r}: {text!r}}}: write '(M,N)', '(M,64)' or '(M,N):(?,1)'")
             found[given] = spec
         return found
 
     def _exported_for_sizes(
         self, call: BoundArguments, specs: Mapping[str, SizeSpec]
-    ) -> tuple[ExportedFunction, dict[str, float]]:
+    ) -> tuple[ExportedFunction, dict[str, float], Verification]:
         """The forms for unknown sizes: with vectors, where 4 divides what they need, and without."""
         name = self.function.__name__
         sized = of_sizes(call, specs, self.given)
@@ -699,32 +729,52 @@ class KernelFunction(NotebookRepr):
         lengths = {slot: binding.min_bytes for slot, binding in enumerate(variants[0][0].program.bindings)}
         plain_form = self._judged_form(plain, False)
         assert isinstance(plain_form, Traced)
-        verdict = str(self._verified_of(plain_form, plain, None))
+        verdict = self._verified_of(plain_form, plain, None)
         exported = describe_programs(
-            name, variants, described.memories(lengths), [*described.numbers, *numbers], verdict
+            name, variants, described.memories(lengths), [*described.numbers, *numbers], str(verdict)
         )
-        return exported, {**{a.name: a.value for a in call.arguments if a.tensor is None}, **described.values()}
+        values = {**{a.name: a.value for a in call.arguments if a.tensor is None}, **described.values()}
+        return exported, {n["name"]: values[n["name"]] for n in exported.data["numbers"]}, verdict
 
     def export(
-        self, path: str | Path, *args: object, page: bool = False, sizes: Sizing = "annotated", **static: object
+        self,
+        path: str | Path,
+        *args: object,
+        page: bool = False,
+        sizes: Sizing = "annotated",
+        refuted: bool = False,
+        **static: object,
     ) -> Export:
         """Write the kernel for these arguments as an ES module: `path`, its types and its description beside it.
 
         `const k = await load(device); await k({x, y}, {alpha: 2})` then runs it in a web page, over GPUBuffers or typed
         arrays; of unknown sizes (see `exported`) `await k({x, y}, {M: 5, N: 7})`. With `page`, an HTML file beside it
-        runs the kernel on these arrays, random ones in place of zeros, and compares with the interpreter.
+        runs the kernel on these arrays, random ones in place of zeros, and compares with the interpreter. It warns of
+        what is neither proven nor refuted.
 
-        Raises KernelError for a path that does not end in `.js` or `.mjs`, and for a kernel that no browser can run.
+        Raises KernelError for a path that does not end in `.js` or `.mjs`, and for a kernel that no browser can run;
+        VerificationError for one that is refuted, unless `refuted`.
         """
-        tested = self.tested(*args, sizes=sizes, **static) if page else None
-        function = tested.function if tested else self.exported(*args, sizes=sizes, **static)
+        call = self._bind(args, static)
+        function, numbers, verdict = self._described(call, sizes)
+        if not refuted:
+            _refuse_refuted(verdict)
+        if verdict.undecided:
+            name, claims = self.function.__name__, "; ".join(" ".join(str(v).split()) for v in verdict.undecided)
+            warn(
+                f"{name} is exported, and not proven: {claims}; gpu.assume and {name}.assuming say what holds of data",
+                stacklevel=2,
+            )
+        tested = self._tested(call, function, numbers) if page else None
         return export(path, function, page=page_text(tested) if tested else "")
 
     def tested(self, *args: object, sizes: Sizing = "annotated", **static: object) -> TestedCall:
         """What `exported` gives, with these arrays, random ones in place of zeros, and what the interpreter makes of
         them."""
         call = self._bind(args, static)
-        function, numbers = self._exported(call, sizes)
+        return self._tested(call, *self._exported(call, sizes))
+
+    def _tested(self, call: BoundArguments, function: ExportedFunction, numbers: Mapping[str, float]) -> TestedCall:
         given = seeded(copies_on_host(call), [buffer["written"] for buffer in function.data["buffers"]])
         wanted = [array.copy() for array in given]
         interpret(self._form(call).kernel, wanted, call.params)
@@ -846,11 +896,17 @@ class KernelFunction(NotebookRepr):
         self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         self._specs: dict[str, SizeSpec] = {}
         for p in parameters:
-            if (
-                p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-                and (spec := spec_of(self._said.get(p.name, p.annotation))) is not None
-            ):
-                self._specs[p.name] = spec
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL):
+                said = self._said.get(p.name, p.annotation)
+                if (spec := sizes_of_parameter(p.name, said, self.captures.function)) is not None:
+                    self._specs[p.name] = spec
+        wrong = None if _is_own(self.file) else next((n for n in self._said if n not in self._specs), None)
+        if wrong is not None:  # the package's own say sizes of what only some of their forms have
+            why = "said no sizes, write (M,N)" if wrong in self.signature.parameters else "no argument"
+            raise KernelError(
+                f"{self.function.__name__}: sizes={dict(self._said)}: {wrong} is {why}; there are "
+                f"{', '.join(self.signature.parameters)}"
+            )
         named = {n for spec in self._specs.values() for n in spec.shape}
         for name in divisors_of(self.given):
             if name not in named:

@@ -7,9 +7,11 @@ layout for one memory that is written.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from inspect import Parameter
 from itertools import permutations
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
@@ -19,7 +21,7 @@ from ...errors import KernelError
 from ...layout import Layout, is_injective
 from ...layout.values.coordinates import as_stride, has_basis
 from ...layout.values.layout import _make
-from ...tensor.dtypes import u32
+from ...tensor.dtypes import DTYPES, u32
 from ...tensor.tensor import Tensor
 from .. import ir
 from ..ir.ranges import linear
@@ -36,6 +38,7 @@ OWN = "?..."
 _PACKAGE = Path(__file__).parents[2]
 _ANNOTATED = re.compile(r"""Annotated\[.*["'](\([^"']*)["']""")
 _MORE = re.compile(r"\s*\((.*?),?\s*(\??\.\.\.)\s*\)\s*")
+_SIZES = re.compile(r"\s*(?:\w+|\?)\s*(?:,\s*(?:\w+|\?)\s*)*", re.ASCII)
 _WORD = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\?)\s*")
 
 
@@ -94,6 +97,49 @@ def spec_of(annotation: object) -> SizeSpec | None:
     if any(isinstance(n, int) and n < 1 for n in sizes):
         raise KernelError(f"the annotation {text!r}: a size is 1 or more")
     return SizeSpec(sizes, tuple([step if isinstance(step, int) else None for step in steps]), more[2] if more else "")
+
+
+def sizes_of_parameter(name: str, annotation: object, function: FunctionType) -> SizeSpec | None:
+    """The sizes that the annotation of a parameter says; None where it says a type, or nothing.
+
+    Raises KernelError for what is neither: a text of sizes without parentheses, a name that stands for no type, a
+    number, a tuple, a layout.
+    """
+    where = f"{function.__name__}: argument {name}"
+    try:
+        spec = spec_of(annotation)
+    except KernelError as error:
+        raise KernelError(f"{where}: {error}") from error
+    if spec is not None or annotation is Parameter.empty:
+        return spec
+    text = annotation.strip("'\" ") if isinstance(annotation, str) else str(annotation)
+    if isinstance(annotation, str):
+        wrong = _names_no_type(text, function)
+    else:
+        wrong = isinstance(annotation, int | float | tuple | list | dict | set | Layout)
+    if wrong:
+        inner = text.partition(":")[0].strip("()[]{} ")
+        sizes = inner if _SIZES.fullmatch(inner) else "M,N"
+        raise KernelError(
+            f'{where}: the annotation {text!r} is neither a type nor sizes; write "({sizes})" for sizes, '
+            '"f32" or np.float32 for the type of a number'
+        )
+    return None
+
+
+def _names_no_type(text: str, function: FunctionType) -> bool:
+    """Whether a text is sizes without parentheses: several words, a number, or a name that is no type. An unknown name
+    in capitals and small letters may be a type that only a checker of types imports."""
+    if not _SIZES.fullmatch(text.partition(":")[0].strip()) or text in DTYPES or text == "None":
+        return False
+    if not text.isidentifier():
+        return True
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    named = [cells[text].cell_contents] if text in cells and cells[text] != CellType() else []
+    named += [scope[text] for scope in (function.__globals__, vars(builtins)) if text in scope]
+    if named:
+        return isinstance(named[0], int | float | tuple | list | str | Layout)
+    return text != "ndarray" and not (text[0].isupper() and any(c.islower() for c in text))
 
 
 def _entries(text: str, part: str) -> tuple[int | str, ...]:

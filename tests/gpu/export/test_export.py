@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutepy import gpu
-from cutepy.errors import KernelError
+from cutepy.errors import KernelError, VerificationError
 from cutepy.gpu.export import description_text, export, module_text
 from cutepy.gpu.export.es_module import runtime_text, source_hash
 from cutepy.gpu.export.javascript import Script, helpers
@@ -92,6 +92,40 @@ def test_wrong_calls_are_refused(tmp_path: Path) -> None:
         export(tmp_path / "two.js", one, one)
     with pytest.raises(KernelError, match="no function"):
         export(tmp_path / "none.js")
+
+
+@gpu.kernel
+def raced(x, y):
+    gpu.launch(grid=2, threads=64)
+    y[0] = x[gpu.thread]
+
+
+@gpu.kernel
+def outside(x, y):
+    gpu.launch(grid=2, threads=64)
+    y[gpu.workgroup.x * 64 + gpu.thread] = x[gpu.thread]
+
+
+@gpu.kernel
+def gathered(x, at, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = x[at[gpu.thread]]
+
+
+def test_a_refuted_kernel_is_exported_only_where_that_is_said(tmp_path: Path) -> None:
+    x, path = np.zeros(100, F), tmp_path / "k.js"
+    for kernel, said in ((raced, "no races y"), (outside, "in bounds y")):
+        name = kernel.function.__name__
+        for call in (lambda k=kernel: k.export(path, x, x.copy()), lambda k=kernel: k.exported(x, x.copy())):
+            with pytest.raises(VerificationError, match=f"^{name} is not exported: refuted +{said}.*refuted=True"):
+                call()
+        assert not path.exists()
+        kernel.export(path, x, x.copy(), refuted=True)
+        assert f"refuted    {said}" in path.read_text()
+        path.unlink()
+    with pytest.warns(UserWarning, match="gathered is exported, and not proven: undecided +in bounds x.*gpu.assume"):
+        gathered.export(path, x, np.zeros(64, np.uint32), np.zeros(64, F))
+    assert path.exists()
 
 
 def test_files_stand_beside_each_other(tmp_path: Path) -> None:

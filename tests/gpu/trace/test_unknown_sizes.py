@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -368,6 +369,60 @@ def test_sizes_of_one_name_are_equal() -> None:
 )
 def test_annotations(text: str, shape: tuple[object, ...], stride: tuple[object, ...]) -> None:
     assert spec_of(text) == SizeSpec(shape, stride)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    ["N", "M,N", "n:1", "M, N:(N,1)", "rows", "1000", "?", "'N'", "HEIGHT", 5, (4, 8), [4], Layout(4), "(M,N", "(0)"],
+)
+def test_an_annotation_that_is_neither_sizes_nor_a_type_is_refused(annotation: object) -> None:
+    def kept(x, y):
+        y[gpu.thread] = x[gpu.thread]
+
+    kept.__annotations__["x"] = annotation
+    with pytest.raises(KernelError, match=r"^kept: argument x: the annotation "):
+        gpu.kernel(kept)
+    with pytest.raises(KernelError, match=r"^kept: (argument x|sizes=)"):
+        gpu.kernel(sizes={"x": annotation})(kept)  # type: ignore[dict-item]
+
+
+def test_sizes_are_said_of_arguments_alone() -> None:
+    def kept(x, y):
+        y[gpu.thread] = x[gpu.thread]
+
+    for sizes, said in (({"z": "(N)"}, "z is no argument; there are x, y"), ({"x": "Tensor"}, "x is said no sizes")):
+        with pytest.raises(KernelError, match=said):
+            gpu.kernel(sizes=sizes)(kept)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    ["Tensor", "np.ndarray", "npt.NDArray[Any]", "f32", "float", "None", None, "ndarray", "OnlyForChecking", np.ndarray,
+     Annotated[Tensor, "(n)"], int | float, "Annotated[Tensor, '(n)']"],
+)  # fmt: skip
+def test_an_annotation_of_a_type_is_none_of_sizes(annotation: object) -> None:
+    def kept(x, y):
+        y[gpu.thread] = x[gpu.thread]
+
+    kept.__annotations__["x"] = annotation
+    assert set(gpu.kernel(kept)._specs) == ({"x"} if "Annotated" in str(annotation) else set())
+
+
+def test_an_annotation_of_several_tensors_says_the_sizes_of_each() -> None:
+    @gpu.kernel
+    def summed(y: "(n)", *xs: "(n)"):
+        gpu.launch(grid=-(-y.size // 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < y.size:
+            y[i] = xs[0][i] + xs[1][i]
+
+    for n in (5, 7):
+        arrays = [np.ones(n, np.float32) for _ in range(3)]
+        summed.interpret(*arrays)
+        assert arrays[0].tolist() == [2] * n
+    assert summed.stats.traces == 1
+    with pytest.raises(KernelError, match="n is 5 in y, and 6 in xs_1"):
+        summed.wgsl(*[np.ones(n, np.float32) for n in (5, 5, 6)])
 
 
 @pytest.mark.parametrize("text", ["(M,N", "(M,N):(1)", "(M,N):(N,1)", "(0,N)", "(M,-1)", "()", "((M,2),N)"])

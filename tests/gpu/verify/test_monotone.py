@@ -92,7 +92,7 @@ def test_a_search_that_leaves_where_it_finds() -> None:
 
 def test_a_search_among_unknown_many() -> None:
     @gpu.kernel
-    def search(x: "N", keys: "M", y: "M") -> None:  # type: ignore[name-defined]  # noqa: F821
+    def search(x: "(N)", keys: "(M)", y: "(M)") -> None:  # type: ignore[name-defined]  # noqa: F821
         gpu.launch(grid=(size(keys) + 31) // 32, threads=32)
         i = gpu.workgroup.x * 32 + gpu.thread
         if i < size(keys):

@@ -6,7 +6,7 @@
 
 mod plan;
 
-use plan::{plan, variant, Numbers};
+use plan::{plan, takes, variant, Numbers};
 use serde_json::Value;
 use std::{collections::HashMap, fs};
 use wgpu::util::DeviceExt;
@@ -20,6 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: HashMap<&str, &str> = arguments[2..].iter().filter_map(|text| text.split_once('=')).collect();
     let numbers: Numbers =
         given.iter().filter_map(|(key, text)| Some((key.to_string(), serde_json::from_str(text).ok()?))).collect();
+
+    if let Some(key) = given.keys().find(|key| !takes(function, key)) {
+        return Err(format!("{name}: it takes no {key}").into());
+    }
 
     let instance = wgpu::Instance::default();
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
@@ -46,8 +50,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let temporary = buffer["temporary"] == true;
         let path = given.get(buffer["name"].as_str().unwrap_or("")).copied().unwrap_or("");
         let mut data = if temporary { vec![0; *needed as usize] } else { fs::read(path)? };
-        if (data.len() as u64) < *needed {
-            return Err(format!("{name}: {path} has {} bytes, it needs {needed}", data.len()).into());
+        let own = format!("{}.", buffer["name"].as_str().unwrap_or(""));
+        let longer = buffer["gaps"] == true || given.keys().any(|key| key.starts_with(&own));
+        if (data.len() as u64) < *needed || (data.len() as u64 > *needed && !longer) {
+            return Err(format!("{name}: {path} has {} bytes, it takes {needed}", data.len()).into());
         }
         files.push((buffer["written"] == true && !temporary).then_some((path, data.len())));
         data.resize(data.len().max(1).next_multiple_of(16), 0);

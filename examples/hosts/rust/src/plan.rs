@@ -62,6 +62,12 @@ pub fn variant<'a>(function: &'a Value, features: &[&str], smallest_subgroup: u6
     })
 }
 
+/// Whether a function has a number or a buffer of that name.
+pub fn takes(function: &Value, name: &str) -> bool {
+    let named = |list: &Value| list.as_array().is_some_and(|some| some.iter().any(|one| one["name"] == name));
+    named(&function["numbers"]) || named(&function["buffers"])
+}
+
 /// What is launched, or why the call is refused.
 pub fn plan(function: &Value, variant: &Value, given: &Numbers) -> Result<Plan, String> {
     let mut numbers = Numbers::new();
@@ -73,7 +79,7 @@ pub fn plan(function: &Value, variant: &Value, given: &Numbers) -> Result<Plan, 
             _ => return Err(format!("{name} is not given, it takes {number}")),
         };
         let range = |n: i128| value(&number["least"], &numbers) <= n && n <= value(&number["most"], &numbers);
-        if number.get("least").is_some() && !range(value(&n, &numbers)) {
+        if !n.is_number() || (number.get("least").is_some() && (n.is_f64() || !range(value(&n, &numbers)))) {
             return Err(format!("{name} is {n}, it takes {number}"));
         }
         numbers.insert(name.to_string(), n);
