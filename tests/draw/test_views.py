@@ -565,10 +565,27 @@ def test_what_has_a_picture_shows_it_and_the_rest_its_text() -> None:
     assert Layout((1000, 1000))._repr_mimebundle_()["text/html"].count("<td") < 1200
     for line in (bank_conflicts(Layout(32, 32)), transactions(Layout(32))):
         assert repr(line) == str(line) and line._repr_mimebundle_() == {}  # the line says it
-    for told in (vectorised(Layout((8, 4), (1, 8)), Layout(32)), Layout.parse("(M,8):(8,1)")):
-        assert told._repr_mimebundle_() == {"text/html": f"<pre>{escape(str(told))}</pre>", "text/plain": repr(told)}
+    told = vectorised(Layout((8, 4), (1, 8)), Layout(32))
+    assert told._repr_mimebundle_() == {"text/html": f"<pre>{escape(str(told))}</pre>", "text/plain": repr(told)}
     refused = explain(composition, Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
     assert refused._repr_mimebundle_()["text/html"].startswith("<pre>composition((6,2):(1,7), (3,2):(2,3))")
+
+
+@pytest.mark.parametrize(
+    "text", ["(a,8):(8,1)", "((a,2),(4,b)):((1,2*a),(8*a,32*a))", "(a,b):(b,1)", "a:2", "(a,(3,1),b):(8,(1,5),0)"]
+)
+def test_unknown_sizes_are_drawn_at_the_ends_of_their_modes(text: str) -> None:
+    """What a cell says is, with numbers for the sizes, what the layout of these numbers gives there."""
+    grid = only(draw(text))
+    sizes = {"a": 5, "b": 7}
+    known = re.sub(r"\b[ab]\b", lambda name: str(sizes[name[0]]), text)
+    layout = Layout.parse(re.sub(r"(\d+)\*(\d+)", lambda two: str(int(two[1]) * int(two[2])), known))
+    assert len(grid.hints) == len(grid.labels) > 3 and "…" in grid.labels
+    for label, hint in zip(grid.labels, grid.hints, strict=True):
+        if hint:
+            crd, value = (eval(side, dict(sizes)) for side in hint.split(" → "))
+            assert value == layout(crd) and label == hint.partition(" → ")[2]
+    assert only(draw(text, label="coordinate")).labels[0] == grid.hints[0].partition(" → ")[0]
 
 
 def test_a_swizzle_shows_its_bits() -> None:

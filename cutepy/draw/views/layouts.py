@@ -13,9 +13,10 @@ from ...errors import DrawError
 from ...layout import Layout
 from ...layout.text.write import extents, gives_offsets
 from ...layout.values.composed import plain_part
-from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
+from ...layout.values.coordinates import idx2crd
+from ...layout.values.int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
 from .. import palette
-from ..grid import LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, shorten
+from ..grid import ELLIPSIS, LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, shorten
 from ..look import Look, named
 from .table import (
     COLORS,
@@ -26,6 +27,7 @@ from .table import (
     hints_of,
     labels_of,
     marked_in,
+    paint_from,
     paints_of,
     panel_count,
     panels,
@@ -41,7 +43,13 @@ class Plain:
     """View "grid": a layout's offsets at its coordinates."""
 
     def figure(self, thing: object, look: Look) -> Figure:
-        """The grids of a layout: one for the first two modes, one for each coordinate of the others."""
+        """The grids of a layout: one for the first two modes, one for each coordinate of the others.
+
+        Of a mode of unknown size the first two coordinates and the last are shown.
+        """
+        own = getattr(thing, "layout", thing)
+        if isinstance(own, Layout) and not all(type(extent) is int for extent in leaves(own.shape)):
+            return _unknown(own, look)
         layout = as_layout(thing, "grid")
         grids = [layout_grid(panel, look) for panel in islice(panels(layout), MOST_PANELS)]
         more = panel_count(layout) - len(grids)
@@ -49,6 +57,63 @@ class Plain:
         rows, columns = extents(layout)
         description = f"Layout {shorten(str(layout), 400)}: {rows} rows, {columns} columns, {layout.size} coordinates."
         return Figure((tuple(grids),), title=title_of(layout, look), description=description, notes=notes)
+
+
+def _unknown(layout: Layout, look: Look) -> Figure:
+    """The figure of a layout of unknown sizes: what it gives at the ends of its modes, in terms of the sizes."""
+    shapes = as_tuple(layout.shape)
+    rest = [map_leaves(lambda _extent: 0, shape) for shape in shapes[2:]]
+    down, across = (_ends(shape) for shape in (shapes[:2] if len(shapes) > 1 else (1, shapes[0])))
+    color, label = look.colored_by("none", "row", "column"), look.labelled_by("offset", "coordinate", "none")
+    labels: list[str] = []
+    paints: list[str] = []
+    hints: list[str] = []
+    for row, column, i, j in ((row, column, i, j) for i, row in enumerate(down) for j, column in enumerate(across)):
+        if row is None or column is None:
+            labels.append(ELLIPSIS)
+            paints.append(palette.GAP)
+            hints.append("")
+            continue
+        crd = (row, column, *rest) if len(shapes) > 1 else (column,)
+        value = layout(crd if isinstance(layout.shape, tuple) else column)
+        texts = {"offset": show(value), "coordinate": show(crd), "none": ""}
+        labels.append(clean(texts[label] if isinstance(label, str) else str(label(crd, value))))
+        hues = {"row": look.hue(i), "column": look.hue(j), "none": palette.PLAIN}
+        paints.append(hues[color] if isinstance(color, str) else paint_from(color(crd, value)))
+        hints.append(f"{show(crd)} → {show(value)}")
+    grid = Grid(
+        _named_ends(down, look.style.heads != "none" and len(shapes) > 1),
+        _named_ends(across, look.style.heads != "none"),
+        tuple(labels),
+        tuple(paints),
+        tuple(hints),
+        detail=hints.__getitem__,
+    )
+    notes = (f"further modes at {show(tuple(rest))}",) if rest else ()
+    return Figure(((grid,),), title=title_of(layout, look), description=f"Layout {layout}, at its ends.", notes=notes)
+
+
+def _named_ends(ends: Sequence[IntTuple | None], headed: bool) -> Axis:
+    heads = tuple((ELLIPSIS if crd is None else show(crd), 1) for crd in ends)
+    return Axis(tuple(None if crd is None else k for k, crd in enumerate(ends)), (heads,) if headed else ())
+
+
+SHOWN_WHOLE = 8
+"""A known mode of so many coordinates is shown whole beside an unknown one."""
+
+
+def _ends(shape: IntTuple) -> list[IntTuple | None]:
+    """All coordinates of a small known mode; else the first two, None for a gap, and the last.
+
+    >>> _ends(3), _ends(100), _ends((1, 50))
+    ([0, 1, 2], [0, 1, None, 99], [(0, 0), (0, 1), None, (0, 49)])
+    """
+    size = product(shape)
+    if type(size) is int and size <= SHOWN_WHOLE:
+        return [idx2crd(index, shape) for index in range(size)]
+    steps = iter((1,))
+    second = map_leaves(lambda extent: 0 if extent == 1 else next(steps, 0), shape)
+    return [map_leaves(lambda _extent: 0, shape), second, None, map_leaves(lambda extent: extent - 1, shape)]
 
 
 def title_of(layout: object, look: Look) -> str:
