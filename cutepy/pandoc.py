@@ -2,8 +2,9 @@
 
     pandoc --filter cutepy-pandoc page.md -o page.html
 
-In `_quarto.yml`: `filters: [{type: json, path: cutepy-pandoc}]`. HTML and EPUB get SVG, LaTeX and PDF get TikZ, every
-other format text. Law: the document is as it was but for these blocks; a layout that cannot be drawn ends the build.
+In `_quarto.yml`: `filters: [{type: json, path: cutepy-pandoc}]`. HTML and EPUB get SVG, LaTeX and PDF get TikZ, docx,
+odt and pptx a PNG where the extra `png` is installed, every other format text. Law: the document is as it was but for
+these blocks; a layout that cannot be drawn ends the build.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 
 from .docs import drawing_of_body, figure, latex
 from .draw.live import script
 from .draw.printers.tikz import LARGEST
+from .draw.sheet import sheet_of
 from .errors import CutepyError, DrawError
 
+OFFICE = ("docx", "odt", "pptx")
 HTML = ("html", "epub", "revealjs", "slidy", "s5", "dzslides")
 TIKZ = {"t": "MetaList", "c": [{"t": "MetaBlocks", "c": [{"t": "RawBlock", "c": ["latex", "\\usepackage{tikz}"]}]}]}
 
@@ -118,7 +123,13 @@ def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body
             ]
         )
     picture: dict[str, object]
-    if target in ("latex", "beamer") and drawing.figure.cells <= LARGEST:
+    if target in OFFICE and find_spec("resvg_py"):
+        image = b2a_base64(drawing.png(), newline=False).decode()
+        size = ["width", said.get("width", f"{sheet_of(drawing.figure).width}px")]
+        alt = inlines(said.get("alt", drawing.figure.description))
+        shown = {"t": "Image", "c": [["", [], [size]], alt, [f"data:image/png;base64,{image}", ""]]}
+        picture = {"t": "Para", "c": [shown]}
+    elif target in ("latex", "beamer") and drawing.figure.cells <= LARGEST:
         picture = {"t": "RawBlock", "c": ["latex", f"\\begin{{center}}\n{latex(drawing, said)}\\end{{center}}"]}
     else:
         picture = {"t": "CodeBlock", "c": [["", [], []], drawing.text()]}
