@@ -12,10 +12,14 @@
     link.href = `${explorer}#${figure.dataset.explore}`;
     figure.append(link);
   }
-  /* The theme makes the buttons of each code a landmark without a name, tables and codes that scroll
-     no keyboard reaches, and the empty corner of a table is no heading. */
+  /* The theme makes the buttons of each code a landmark without a name, and the parts of a page's contents landmarks
+     of which two may have one name; tables and codes that scroll no keyboard reaches, and the empty corner of a table
+     is no heading. */
   const grouped = () => {
     document.querySelectorAll(".md-code__nav:not([aria-label])").forEach((nav) => nav.setAttribute("aria-label", `Buttons of ${nav.parentNode.id}`));
+    document.querySelectorAll(".md-nav--secondary .md-nav:not([data-numbered])").forEach((nav, k) => {
+      nav.setAttribute("aria-label", `${nav.getAttribute("aria-label")}, part ${(nav.dataset.numbered = k + 1)} of the contents`);
+    });
     document.querySelectorAll("th:not([role])").forEach((cell) => cell.textContent.trim() || cell.setAttribute("role", "none"));
     document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex]), pre > code:not([tabindex])").forEach((box) => (box.tabIndex = 0));
   };

@@ -1,7 +1,8 @@
 """What axe-core finds on the pages of the built site: `python tools/site_axe.py SITE AXE [PAGE ...]`.
 
 AXE is `axe.min.js` of npm's axe-core. Each page is asked on a phone in light and at a desk in dark, and named, with its
-violations and the first elements that have them. Exit 1 where there is one.
+violations and the first elements that have them; 404.html finds its styles on a server alone. Exit 1 where there is
+one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def main() -> int:
     command = find_chromium()
     assert command is not None, "no Chromium"
     page, wrong = Page(command), 0
-    pages = [site / name for name in sys.argv[3:]] or sorted(site.rglob("*.html"))
+    pages = [site / name for name in sys.argv[3:]] or sorted(set(site.rglob("*.html")) - {site / "404.html"})
     for path in pages:
         found = violations(page, path, axe)
         print(path.relative_to(site), *found, sep="\n  ", flush=True)
