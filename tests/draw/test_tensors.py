@@ -34,7 +34,7 @@ def test_data_and_slices() -> None:
 
 def test_a_picture_of_a_tensor_is_the_same_in_every_run() -> None:
     first, second = (make_tensor(np.arange(24, dtype=np.float32).reshape(4, 6)) for _run in range(2))
-    assert str(first) == str(second) == "ptr[32b] o (4,6):(6,1)"
+    assert repr(first) == repr(second) == "ptr[32b] o (4,6):(6,1)"
     for picture in (lambda t: t, lambda t: local_tile(t, (2, 3), (1, 1)), lambda t: t(_, 1)):
         assert draw(picture(first)).svg() == draw(picture(second)).svg()
     assert draw(first).figure.title == "ptr[32b] o (4,6):(6,1)"

@@ -49,7 +49,7 @@ class Data:
         layout = as_layout(thing, "data")
         start = thing.offset if type(thing.offset) is int else 0
         grids = [_data_grid(thing, replace(panel, start=start), look) for panel in islice(panels(layout), MOST_PANELS)]
-        return Figure((tuple(grids),), title=title_of(str(thing), look), description=f"The elements of {thing}.")
+        return Figure((tuple(grids),), title=title_of(repr(thing), look), description=f"The elements of {thing!r}.")
 
 
 def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
