@@ -187,20 +187,29 @@ def at_lengths(model: Model, count: int, longest: int) -> str:
 
 
 def decoded(model: Model, tokens: int) -> str:
-    """A layer for so many tokens, one by one: what is compiled after the second token."""
+    """A layer for so many tokens, one by one: what is compiled after the first, and a token's median where nothing is,
+    until its calls return and until its result is read."""
     device, width = gpu.default_device(), model.width
     cache = gpu.array(np.zeros((tokens, 2 * width), np.float32))
     made: list[int] = []
-    begin = time.perf_counter()
+    host: list[float] = []
+    whole: list[float] = []
     for token in range(tokens):
         before = device.stats.compiled
         x = gpu.array(np.random.default_rng(token).standard_normal((1, width)).astype(np.float32))
-        model.decode(x, cache, token).numpy()
+        device.wait()
+        begin = time.perf_counter()
+        y = model.decode(x, cache, token)
+        called = time.perf_counter()
+        y.numpy()
         made.append(device.stats.compiled - before)
-    each = (time.perf_counter() - begin) / tokens
+        if not made[-1]:
+            host.append(called - begin)
+            whole.append(time.perf_counter() - begin)
     last = max([token for token, n in enumerate(made) if n], default=0)
     told = f"{made[0]} pipelines, then {sum(made[1:])} more, the last at token {last}"
-    return f"{tokens} tokens: {told}; {each * 1e3:.2f} ms each"
+    each, calls = (statistics.median(times) * 1e3 for times in (whole, host))
+    return f"{tokens} tokens: {told}; a token {each:.2f} ms, host {calls:.2f} ms (medians without compilation)"
 
 
 def torch_forward(model: Model, tokens: int) -> tuple[Callable[[], object], Callable[[], object]] | None:

@@ -25,7 +25,10 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        module = self.__dict__.get("__module")  # a call of `import_module` takes longer than all else
+        if module is None:
+            module = self.__dict__["__module"] = import_module(self.__name__)
+        return getattr(module, name)
 
     def __setattr__(self, name: str, value: object) -> None:
         setattr(import_module(self.__name__), name, value)

@@ -3,13 +3,14 @@
 import gc
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from swiftshader import needs_special_values
 
-from cutepy import gpu, ops
+from cutepy import Layout, composition, gpu, ops
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device
@@ -168,12 +169,51 @@ def test_the_pool_keeps_no_more_than_half_of_what_was_needed(device: Device) -> 
         peak = 0
         for step in range(24):
             held = [own.allocate((1 << 21) + 16 * (5 * step + i), pooled=True) for i in range(1 + step % 5)]
-            peak = max(peak, sum(buffer.nbytes for buffer in held))
+            peak = max(peak, sum(buffer.held for buffer in held))
             del held
             stats = own.stats
             assert stats.peak == peak and stats.bytes == 0
             assert 0 < stats.pooled <= max(POOLED_ALWAYS, HELD * peak)
         assert POOLED_ALWAYS / 2 < stats.pooled < 24 * (1 << 21)
+    finally:
+        own.close()
+
+
+def test_another_length_has_the_memory_and_the_bind_groups_of_the_one_before(device: Device) -> None:
+    """Results whose sizes are of one class, one after the other: no bind group and no buffer more, the right values."""
+    own = gpu.open_device(device.adapter)
+    try:
+        rng, seen = np.random.default_rng(2), []
+        x, wide = rng.standard_normal((256, 64), np.float32), rng.standard_normal((1, 64), np.float32)
+        given, beside = gpu.array(x, device=own), gpu.array(wide, device=own)
+        for rows in (200, 201, 203, 205, 199, 207):
+            y = ops.exp(ops.add(composition(given, Layout((rows, 64), (1, 256))), beside))
+            assert np.allclose(y.numpy(), np.exp(x[:rows] + wide), rtol=1e-5)
+            del y
+            seen.append((own.stats.bind_groups, own.stats.pooled))
+        assert {*seen[1:]} == {seen[1]}
+    finally:
+        own.close()
+
+
+@gpu.kernel(sizes="known")
+def doubled(x, y):
+    gpu.launch(grid=1, threads=64)
+    y[gpu.thread] = 2.0 * x[gpu.thread]
+
+
+def test_programs_of_one_pipeline_share_bind_groups(device: Device) -> None:
+    """Launches that differ in their grids alone have one group; one that needs more of a buffer is refused still."""
+    own = gpu.open_device(device.adapter)
+    try:
+        x, y = (own.allocate(1000, pooled=True) for _ in "xy")
+        program = doubled.program(*(gpu.array(np.zeros(64, np.float32), device=own) for _ in "xy"), dialect=own.dialect)
+        for groups in (1, 2, 3):
+            own.launch(replace(program, grid=(groups, 1, 1)), [x, y])
+        assert own.stats.bind_groups == 1
+        longer = replace(program, bindings=tuple(replace(b, min_bytes=2000) for b in program.bindings))
+        with pytest.raises(KernelError, match="2000 bytes"):
+            own.launch(longer, [x, y])
     finally:
         own.close()
 

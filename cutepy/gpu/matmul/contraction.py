@@ -114,9 +114,13 @@ def _mode(pieces: Sequence[Factor], operand: int) -> Layout:
     return from_modes([piece[0] for piece in pieces], [piece[operand] for piece in pieces])
 
 
-def _flat(pieces: Sequence[Factor], *operands: int) -> list[list[Layout]]:
-    """The pieces of each operand as `zipped` takes them."""
-    return [[_mode([piece], operand) for piece in pieces] for operand in operands]
+def _zipped(pieces: Sequence[Factor], *operands: int) -> list[Layout]:
+    """`zipped` of the pieces of these operands."""
+    if len(pieces) < 2:
+        return [_mode(pieces, operand) for operand in operands]
+    found = zipped([[_mode([piece], operand) for piece in pieces] for operand in operands])
+    assert found is not None, "pieces are flat"
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -142,12 +146,11 @@ def group_axes(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
 
 def _merged(pieces: list[Factor]) -> list[Factor]:
     """Factors that follow one another in all operands as one, in the order of the strides of C, B and A."""
-    if not pieces:
-        return []
+    if len(pieces) < 2:
+        return [piece for piece in pieces if piece[0] > 1]
     # `zipped` orders by the last layout, then by those before it.
     others = range(4, len(pieces[0]))
-    found = zipped(_flat(pieces, *others, 1, 2, 3))
-    assert found is not None, "pieces are flat"
+    found = _zipped(pieces, *others, 1, 2, 3)
     steps = [leaves(layout.stride) for layout in (*found[-3:], *found[:-3])]
     return [piece for piece in zip(leaves(found[0].shape), *steps, strict=True) if piece[0] > 1]
 
@@ -190,8 +193,11 @@ def contract_fused(
     a, b, c = operands
     tensors = [other for other in others if isinstance(other, Tensor)]
     overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *tensors))
-    groups = axes_of_product((*operands, *tensors)) if a.size and not overlap else None
+    groups = axes_of_product(operands) if a.size and not overlap else None
     if groups is None or (how.plan is None and not (groups.m and groups.n)):
+        return False
+    # The axes of the others may cut those of the product further.
+    if tensors and (groups := axes_of_product((*operands, *tensors))) is None:
         return False
     (a, b, c, *arranged), plan, alone = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
     left = iter(arranged)
@@ -342,9 +348,7 @@ def _parts_like(place: ExecutionSite, C: Tensor, plan: Plan | MatrixPlan) -> Ten
 def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands) -> None:
     """`contract` where nothing but A and C has rows: a sum over each row of A, of products with a row of B that may
     repeat."""
-    rows = zipped(_flat([*groups.m, *groups.batch], 3, 2, 1))
-    columns = zipped(_flat(groups.k, 2, 1))
-    assert rows is not None and columns is not None, "pieces are flat"
+    rows, columns = _zipped([*groups.m, *groups.batch], 3, 2, 1), _zipped(groups.k, 2, 1)
     a, b, c = operands
     views = [
         with_layout(t, axes)

@@ -36,16 +36,17 @@ _uids = itertools.count(1)
 class DeviceBuffer:
     """Memory on one device; made by `Device.allocate` and `Device.upload`, freed with its last reference or by `free`.
 
-    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one, after its
-    last reference, leaves its memory, and its number, to the next of its size.
+    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one is rounded up
+    to a class of sizes, and after its last reference leaves its memory, and its number, to the next of that class.
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "pooled", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "pooled", "uid")
 
     def __init__(
         self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, pooled: bool = False, uid: int = 0
     ) -> None:
         self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
+        self.held = pooled_bytes(nbytes) if pooled else padded(nbytes)
         self.uid = uid or next(_uids)
         self._handle: wgpu.GPUBuffer | None = handle
 
@@ -77,7 +78,7 @@ class DeviceBuffer:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.device.forget(self.uid, self.nbytes if self.pooled else None)
+            self.device.forget(self.uid, self.held if self.pooled else None)
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
@@ -90,6 +91,24 @@ def padded(nbytes: int) -> int:
     (16, 16, 32)
     """
     return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+
+
+LARGEST_CLASS = 1 << 25
+"""Bytes up to which results are of few sizes, and larger by an eighth at most."""
+
+
+def pooled_bytes(nbytes: int) -> int:
+    """The bytes that a device holds for a result of `nbytes`: eight sizes an octave, so that a model's results at a new
+    length find the memory of those at the length before, and the bind groups over it.
+
+    >>> pooled_bytes(5), pooled_bytes(1025), pooled_bytes(17 << 10), pooled_bytes((1 << 25) + 1)
+    (256, 1280, 18432, 33554448)
+    """
+    size = padded(nbytes)
+    if size > LARGEST_CLASS:
+        return size
+    step = max(256, 1 << (size.bit_length() - 4))
+    return -(-size // step) * step
 
 
 def as_bytes(array: Array) -> Array:
@@ -123,7 +142,7 @@ Kept = tuple[int, "wgpu.GPUBuffer"]
 
 
 class Pool:
-    """Memory of results without a reference, kept for the next result of its size.
+    """Memory of results without a reference, kept for the next result of its size (`pooled_bytes`).
 
     `take(n)` gives the buffer of n bytes with the least number, as it was left, or None; at most `most` bytes are kept,
     those of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that

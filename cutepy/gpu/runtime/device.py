@@ -55,6 +55,7 @@ from .buffer import (
     as_bytes,
     from_bytes,
     padded,
+    pooled_bytes,
     stored_itemsize,
 )
 from .driver_faults import check_faults, faults_of
@@ -215,8 +216,9 @@ class Device:
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
         # Memory of the pool comes with its number, for which bind groups exist.
-        uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
-        buffer, size = DeviceBuffer(self, handle, nbytes, name, pooled, uid), padded(nbytes)
+        size = pooled_bytes(nbytes) if pooled else padded(nbytes)
+        uid, handle = (self._pool.take(size) if pooled else None) or (0, self._create(size, name))
+        buffer = DeviceBuffer(self, handle, nbytes, name, pooled, uid)
         self._held[buffer.uid] = size, handle
         self._bytes += size
         if self._bytes > self._peak:
@@ -228,7 +230,7 @@ class Device:
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
         try:
             label = name.encode(errors="replace").decode()  # a lone surrogate is no text of C
-            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=label)
+            return self.gpu.create_buffer(size=nbytes, usage=self._storage, label=label)
         except self.runtime.errors as error:
             if not self._out_of_memory(error):
                 raise
@@ -461,8 +463,9 @@ class Device:
         """
         found, counts = [], Counter[int]()
         for nbytes in sizes:
-            key = nbytes, counts[nbytes]
-            counts[nbytes] += 1
+            held = pooled_bytes(nbytes)
+            key = held, counts[held]
+            counts[held] += 1
             if key in self._scratch:
                 self._scratch.move_to_end(key)
                 uid, handle = self._scratch[key]
@@ -471,7 +474,7 @@ class Device:
                 found.append(self._new(nbytes, "scratch", True))
                 self._scratch[key] = found[-1].uid, found[-1].handle
         # What was used longest ago goes, and the calls that were bound to it are bound anew.
-        while sum([padded(nbytes) for nbytes, _ in self._scratch]) > 2 * SCRATCH:
+        while sum([held for held, _ in self._scratch]) > 2 * SCRATCH:
             _, (uid, _handle) = self._scratch.popitem(last=False)
             self._forgotten.append((uid, None))
         return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
-from .buffer import DeviceBuffer, padded
+from .buffer import DeviceBuffer
 from .native import Binder, Owned, wgpu
 from .program import Binding, Dialect, Program, Size3
 
@@ -134,20 +134,21 @@ class BoundPipeline:
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
 Key = tuple[object, tuple[int, ...]]
-"""A program, or a recorded call, and the numbers of the buffers that it is bound to."""
+"""A program, a pipeline, or a recorded call, and the numbers of the buffers that it is bound to."""
 
 
 class BindGroups:
     """The bind groups of a device, by program and buffers, and the bound launches of recorded calls, by call and
-    buffers: the most recent ones, none that holds a freed buffer."""
+    buffers: the most recent ones, none that holds a freed buffer. Programs of one pipeline share a group."""
 
     def __init__(self) -> None:
         self._groups: OrderedDict[Key, BoundPipeline] = OrderedDict()
+        self._made: OrderedDict[Key, Owned] = OrderedDict()  # by pipeline
         self._calls: OrderedDict[Key, tuple[tuple[BoundLaunch, ...], set[int]]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._made)
 
     def get(
         self, device: Device, program: Program, operands: Sequence[DeviceBuffer], *, checked: bool = False
@@ -167,12 +168,16 @@ class BindGroups:
         pipeline = device.pipeline(program)
         if not checked:
             check_operands(device, program, operands)
-        group = pipeline.binder.group([(operand.handle, padded(operand.nbytes)) for operand in operands])
+        shared = pipeline, key[1]
+        group = self._made.get(shared)
+        if group is None:
+            group = self._made[shared] = pipeline.binder.group([(operand.handle, operand.held) for operand in operands])
         bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum([b.nbytes for b in operands]))
         for operand in operands:
-            self._of_buffer[operand.uid].add(key)
-        if len(self._groups) > GROUPS_KEPT:
-            self._drop(next(iter(self._groups)))
+            self._of_buffer[operand.uid].update((key, shared))
+        for table in self._groups, self._made:
+            if len(table) > GROUPS_KEPT:
+                self._drop(next(iter(table)))
         return bound
 
     def known(self, program: Program, uids: tuple[int, ...]) -> BoundPipeline | None:
@@ -203,11 +208,13 @@ class BindGroups:
 
     def clear(self) -> None:
         self._groups.clear()
+        self._made.clear()
         self._calls.clear()
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:
         self._groups.pop(key, None)
+        self._made.pop(key, None)
         kept = self._calls.pop(key, None)
         for uid in {*key[1]} if kept is None else kept[1]:
             self._of_buffer[uid].discard(key)
@@ -223,7 +230,7 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
             f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
         )
     for binding, operand in zip(program.bindings, operands, strict=True):
-        what, size = f"{program.entry}: tensor {binding.name}", padded(operand.nbytes)
+        what, size = f"{program.entry}: tensor {binding.name}", operand.held
         if operand.device is not device:
             raise DeviceError(
                 f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "

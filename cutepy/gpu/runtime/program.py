@@ -201,7 +201,8 @@ class Program:
     subgroup: int = 0
 
     def __hash__(self) -> int:
-        return hash(self.wgsl)  # which a text keeps; every launch looks for its program
+        # A text keeps its hash, and a kernel for all sizes has a program for each grid; every launch looks for its own.
+        return hash((self.wgsl, self.grid))
 
     @property
     def compiled(self) -> tuple[object, ...]:
