@@ -262,21 +262,24 @@ def owned_by_coordinates(model: Model, accesses: Sequence[Access]) -> Ownership:
 
 
 def _chosen(model: Model, form: Form, facts: GuardFacts) -> Form:
-    """The same numbers, with a in the place of min(a, b) where that is below b, and of max(a, b) where it is above: it
-    is one of both. So a part of a row that has any tile, min(part * share, tiles) <= t < tiles, begins at its number
-    times its share."""
+    """`form` with min(a, b) replaced by a where the facts say min(a, b) < b, and max(a, b) where max(a, b) > b; also
+    with a and b exchanged. Each is one of the two: where it is not the one, it is the other.
+
+    Part p of a row takes the tiles t with min(p * share, tiles) <= t < tiles. Where there is such a t, p * share is
+    below tiles, so the part begins at p * share, a linear term."""
     for atom, c in form.terms.items():
         if not isinstance(atom, Call) or atom.name not in ("min", "max"):
             continue
         one, other = (restrict(sum_of(model, value), facts.mask) for value in atom.args)
         for chosen, left in ((one, other), (other, one)):
+            # Neither side may wrap: the comparison is of integers.
             sums = [side.exact(domain(atom.dtype), range_of, near(side.terms, facts.limits)) for side in (chosen, left)]
             if sums[0] is None or sums[1] is None:
                 continue
             alone: Form = Affine({atom: 1}, form.constant * 0)
             gap = alone.plus(sums[1], -1)
-            gap = (gap if atom.name == "min" else gap.negative()).moved(1)
-            if gap.upper(range_of, near(gap.terms, facts.limits)) <= 0:
+            gap = gap if atom.name == "min" else gap.negative()
+            if gap.at_most(-1, range_of, near(gap.terms, facts.limits)):
                 return _chosen(model, form.plus(alone, -c).plus(sums[0], c), facts)
     return form
 

@@ -191,7 +191,8 @@ def compose(parts: list[TextNode], fail: Fail, *, part_of_chain: bool = False) -
 
 
 def _of_elements(chain: Function | None, pointer: Pointer, node: TextNode, fail: Fail) -> Function | None:
-    """The swizzle of a pointer, which moves bytes, as one of elements; without one, what stands in front."""
+    """What a layout over `pointer` is composed with: the pointer's own swizzle, else `chain`, which the text has before
+    it. A swizzle there moves bytes, and the same of elements is given back; anything else stays as it is."""
     swizzle = chain if pointer.swizzle is None else Swizzle(*pointer.swizzle)
     if not isinstance(swizzle, OfBits):
         return chain
