@@ -191,7 +191,8 @@ class Repeated(Block):
                 load.buffer.space != AddressSpace.STORAGE or load.buffer.writable for load in read
             ):
                 changing.add(stmt.binds)
-        if not any(self.dead or v in changing for exit_ in self.exits for v in variables(exit_.condition)):
+        # Where all threads leave the first iteration (the condition is the constant true) there is no second one.
+        if not self.dead and not any(v in changing for exit_ in self.exits for v in variables(exit_.condition)):
             raise KernelError(
                 f"{self.loop.place}: {self.what} never ends where it begins a second turn: nothing in it changes what "
                 "its condition is made of; change a name that the condition reads, or break"

@@ -8,7 +8,7 @@ from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cutepy import gpu
@@ -91,8 +91,13 @@ def functions(lines: list[str]) -> tuple[SimpleNamespace, str]:
     return SimpleNamespace(**names), text
 
 
+#: A loop inside a loop whose condition holds for no register: all threads leave it at once.
+NEVER_BEGUN = ["while turns < 9 and (ok):", "    turns += 1", "    while turns < 9 and (c < c):", "        c = a"]
+
+
 @settings(max_examples=150, deadline=None)
 @given(blocks())
+@example(NEVER_BEGUN)
 def test_each_thread_computes_what_python_computes(lines: list[str]) -> None:
     made, text = functions(lines)
     x = np.arange(THREADS, dtype=np.int32)
