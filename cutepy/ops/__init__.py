@@ -7,43 +7,73 @@ an operand is on a device, that device does, and the result is there; `engine=` 
 from collections.abc import Callable as _Callable
 from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 from ..errors import refusing as _refusing
 from ..gpu import cached_launches as _cached_launches
+from ..tensor import DTYPES as _DTYPES
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
-from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
-from .indexing import assigned, indexed
-from .movement import (
+from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot, vecdot
+from .creation import (
     arange,
     asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    randn,
+    zeros,
+    zeros_like,
+)
+from .indexing import assigned, indexed
+from .manipulation import (
+    broadcast_arrays,
+    diagonal,
+    diff,
+    expand_dims,
+    moveaxis,
+    repeat,
+    roll,
+    squeeze,
+    tile,
+    tril,
+    triu,
+    unstack,
+)
+from .movement import (
     concat,
     contiguous,
     crop,
     expand,
     flip,
-    full,
-    linspace,
     matrix_transpose,
-    ones,
     pad,
     permute,
-    randn,
     ravel,
     reshape,
     stack,
     take,
-    zeros,
 )
-from .pointwise import astype, clip
+from .pointwise import astype, clip, conj, imag, isclose, positive, real
 from .pointwise import operation as _operation
 from .reductions import (
     all,
     any,
     argmax,
     argmin,
+    count_nonzero,
     cumprod,
     cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    log_softmax,
     logsumexp,
     max,
     mean,
@@ -55,6 +85,13 @@ from .reductions import (
     sum,
     var,
 )
+from .sorting import argsort, searchsorted, sort, top_k
+from .standard import STANDARD as _STANDARD
+from .standard import __array_namespace_info__ as __array_namespace_info__
+from .standard import can_cast, finfo, iinfo, isdtype, result_type
+
+permute_dims, broadcast_to = permute, expand
+e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
 ARRAY_API_VERSIONS = ("2024.12",)
 """Versions of the array API standard by which `Tensor.__array_namespace__` names this module."""
@@ -72,24 +109,31 @@ def _get(name: str) -> _Callable[..., _Tensor]:
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
-    return sorted({*own, *functions.NAMED})
+    return sorted({*own, *functions.NAMED, *_STANDARD})
 
 
-def __getattr__(name: str) -> _Callable[..., _Tensor]:
+def __getattr__(name: str) -> _Any:
     if name in functions.NAMED:
         globals()[name] = _operation(functions.NAMED[name])
         _refusing(globals(), [name])
         made: _Callable[..., _Tensor] = globals()[name]
         return made
+    if name in _STANDARD or name == "float16":
+        return _DTYPES[_STANDARD.get(name, "f16")]
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
 
 
 __all__ = [
-    "all", "any", "arange", "argmax", "argmin", "asarray", "assigned", "astype", "clip", "concat", "contiguous",
-    "crop", "cumprod", "cumsum", "dot", "einsum", "expand", "flip", "full", "fused_multiply_add", "indexed",
-    "linspace", "logsumexp", "matmul", "matrix_transpose", "max", "mean", "min", "norm", "ones", "pad", "permute",
-    "prod", "randn", "ravel", "reshape", "softmax", "stack", "std", "sum", "take", "tensordot", "var", "zeros",
+    "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "assigned", "astype", "broadcast_arrays",
+    "broadcast_to", "can_cast", "clip", "concat", "conj", "contiguous", "count_nonzero", "crop", "cumprod",
+    "cumsum", "cumulative_prod", "cumulative_sum", "diagonal", "diff", "dot", "einsum", "empty", "empty_like",
+    "expand", "expand_dims", "eye", "finfo", "flip", "from_dlpack", "full", "full_like", "fused_multiply_add",
+    "iinfo", "imag", "indexed", "isclose", "isdtype", "linspace", "log_softmax", "logsumexp", "matmul",
+    "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "norm", "ones", "ones_like", "pad", "permute",
+    "permute_dims", "positive", "prod", "randn", "ravel", "real", "repeat", "reshape", "result_type", "roll",
+    "searchsorted", "softmax", "sort", "squeeze", "stack", "std", "sum", "take", "tensordot", "tile", "top_k",
+    "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
 ]  # fmt: skip
 for _name in (
     "all", "any", "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "matmul",
@@ -98,7 +142,8 @@ for _name in (
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 _refusing(globals(), __all__)
 METHODS = frozenset({*functions.NAMED, *__all__}) - {
-    "arange", "asarray", "assigned", "concat", "einsum", "full", "indexed", "linspace", "ones", "randn", "stack",
-    "where", "zeros",
+    "arange", "asarray", "assigned", "broadcast_arrays", "can_cast", "concat", "einsum", "empty", "empty_like",
+    "eye", "finfo", "from_dlpack", "full", "full_like", "iinfo", "indexed", "isdtype", "linspace", "meshgrid",
+    "ones", "ones_like", "randn", "result_type", "stack", "where", "zeros", "zeros_like",
 }  # fmt: skip
 """The operations of which the first operand is a tensor: `t.f(...)` is `f(t, ...)`."""

@@ -41,7 +41,7 @@ from .blocks import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
 from .engine import Engine, chosen, delivered
 from .movement import contiguous, is_strided, permute, reshape
 from .operand import value_of
-from .pointwise import astype, elementwise
+from .pointwise import astype, conj, elementwise
 from .reductions import sum
 
 
@@ -139,6 +139,26 @@ def dot(a: TensorLike, b: TensorLike, *, engine: Engine | None = None, out: Tens
         raise TensorError(rules.inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
     rules.result_type("dot", first.typed, second.typed)  # raises where the types do not meet
     return tensordot(a, b, ((-1,), (along,)), engine=engine, out=out)
+
+
+def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: SupportsIndex = -1, engine: Engine | None = None) -> Tensor:
+    """The sum along an axis, counted from the last, of the conjugate of `x1` times `x2`.
+
+    >>> vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0]).numpy().tolist()
+    [21.0, 43.0]
+
+    Raises TensorError where the sizes along the axis differ, or the rest does not broadcast.
+    """
+    first, second = mode_sizes(as_tensor(x1)), mode_sizes(as_tensor(x2))
+    along = index(axis)
+    if not -min(len(first), len(second)) <= along < 0:
+        raise TensorError(
+            f"vecdot(axis={along}): give one from -1 down that both have; the shapes are {first}, {second}"
+        )
+    if first[along] != second[along]:
+        raise TensorError(f"vecdot: of the shapes {first} and {second} the sizes along axis {along} differ")
+    rank = max(len(first), len(second))
+    return fused_multiply_add(conj(x1), x2, (rank + along,), engine=engine)
 
 
 def fused_multiply_add(

@@ -15,21 +15,17 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import CoordinateError, LayoutError, TensorError, shown
-from ..gpu import Device, operations
-from ..gpu import array as to_device
+from ..errors import CoordinateError, LayoutError, TensorError
+from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
     Tensor,
     TensorLike,
-    as_dtype,
     as_tensor,
     broadcast_to,
-    f32,
     fit_values,
     from_array,
     load_all,
-    make_tensor,
     mode_layouts,
     mode_sizes,
     padded,
@@ -37,7 +33,6 @@ from ..tensor import (
     with_layout,
 )
 from .engine import Engine, check_out, chosen, delivered
-from .pointwise import astype
 
 
 def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
@@ -326,117 +321,3 @@ def take(
 def is_strided(tensor: Tensor) -> bool:
     """Whether strides say where the elements are: no swizzle, and no edge beyond which there are none."""
     return isinstance(tensor.layout, Layout) and tensor.guard is None
-
-
-def asarray(
-    obj: TensorLike, dtype: object = None, *, device: Device | Literal["cpu"] | None = None, copy: bool | None = None
-) -> Tensor:
-    """`obj` as a tensor of this type, on a device of `gpu` or on "cpu": itself, or a view of an array's memory, where
-    it is so already; with `copy=True` always a copy.
-
-    >>> asarray([1, 2], "f32").numpy().tolist()
-    [1.0, 2.0]
-
-    Raises TensorError with `copy=False` where there has to be one.
-    """
-    tensor = as_tensor(obj)
-    there = tensor.device
-    target: Device | Literal["cpu"] = there if device is None else device
-    kind = tensor.dtype if dtype is None else as_dtype(dtype)
-    given = isinstance(obj, Tensor | np.ndarray)
-    if copy is False and (not given or kind is not tensor.dtype or target != there):
-        raise TensorError(f"asarray({tensor}, {kind}, device={target}, copy=False): it has to be copied")
-    found = tensor if kind is tensor.dtype else astype(tensor, kind)
-    if target != there:
-        return make_tensor(found.numpy(copy=True)) if isinstance(target, str) else to_device(found, device=target)
-    return contiguous(found) if copy and found is tensor else found
-
-
-Shape = int | Sequence[int]
-
-
-def _sizes(call: str, shape: Shape) -> tuple[int, ...]:
-    """A shape as a tuple. Raises TensorError for a size that is no whole number from 0."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(not isinstance(size, (int, np.integer)) or size < 0 for size in sizes):
-        raise TensorError(f"{call}({shape}): sizes are whole numbers from 0")
-    return tuple(map(int, sizes))
-
-
-def full(shape: Shape, value: float, dtype: object = f32) -> Tensor:
-    """A tensor that holds `value` everywhere.
-
-    >>> print(full((2, 3), 7, "i32").layout)
-    (2,3):(3,1)
-
-    Raises TensorError for a value that the type cannot hold.
-    """
-    kind = as_dtype(dtype)
-    return from_array(np.full(_sizes("full", shape), fit_values(value, kind), kind.numpy), kind)
-
-
-def zeros(shape: Shape, dtype: object = f32) -> Tensor:
-    """A tensor of zeros."""
-    kind = as_dtype(dtype)
-    return from_array(np.zeros(_sizes("zeros", shape), kind.numpy), kind)
-
-
-def ones(shape: Shape, dtype: object = f32) -> Tensor:
-    """A tensor of ones."""
-    kind = as_dtype(dtype)
-    return from_array(np.ones(_sizes("ones", shape), kind.numpy), kind)
-
-
-def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: object = None) -> Tensor:
-    """start, start + step, ... below stop; with one argument from 0. Integers give i32, else f32.
-
-    >>> arange(2, 8, 2).numpy().tolist(), arange(3.0).dtype.name
-    ([2, 4, 6], 'f32')
-
-    Raises TensorError for a step of 0, and where the element type does not hold a number of them.
-    """
-    if step == 0:
-        raise TensorError(f"arange({start}, {stop}, {step}): the step is 0; it must lead from start to stop")
-    begin, end = (0, start) if stop is None else (start, stop)
-    if not (isinstance(begin, int) and isinstance(end, int) and isinstance(step, int)):
-        kind = as_dtype("f32" if dtype is None else dtype)
-        return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
-    kind = as_dtype("i32" if dtype is None else dtype)
-    if kind.kind in "iu" and (numbers := range(begin, end, step)):
-        low, high = np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max
-        if not low <= min(numbers[0], numbers[-1]) <= max(numbers[0], numbers[-1]) <= high:
-            raise TensorError(
-                f"arange({shown(start)}, {shown(stop)}, {shown(step)}): it runs from "
-                f"{shown(numbers[0])} to {shown(numbers[-1])}, and {kind} holds {low} to {high}; give a wider dtype"
-            )
-        return from_array(np.arange(begin, end, step, dtype=kind.numpy), kind)
-    return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
-
-
-def linspace(start: float, stop: float, count: int, dtype: object = f32) -> Tensor:
-    """`count` numbers from start to stop, both included, equally far apart.
-
-    >>> linspace(0, 1, 5).numpy().tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-
-    Raises TensorError for a negative count and for bool.
-    """
-    kind = as_dtype(dtype)
-    if kind.kind == "b":
-        raise TensorError(f"linspace({start}, {stop}, {count}) of bool: there are no truths between two numbers")
-    if count < 0:
-        raise TensorError(f"linspace({start}, {stop}, {count}): the count must be at least 0")
-    return from_array(np.linspace(start, stop, count).astype(kind.numpy), kind)
-
-
-def randn(shape: Shape, dtype: object = f32, *, seed: int | None = None) -> Tensor:
-    """Independent normal numbers, mean 0 and variance 1; the same seed gives the same numbers.
-
-    >>> bool((randn((2, 2), seed=1).numpy() == randn((2, 2), seed=1).numpy()).all())
-    True
-    """
-    kind = as_dtype(dtype)
-    if kind.kind != "f":
-        raise TensorError(f"randn of {kind}: normal numbers are f16 or f32")
-    numbers = np.random.default_rng(seed).standard_normal(_sizes("randn", shape), np.float32)
-    return from_array(numbers.astype(kind.numpy, copy=False), kind)

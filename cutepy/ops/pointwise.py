@@ -166,3 +166,65 @@ def converted(array: Array, dtype: DType) -> Array:
         least, most = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
         wide = np.where(np.isnan(array), 0, np.clip(array.astype(np.float64), least, most))
         return np.where(wide < float(most), wide.astype(dtype.numpy), np.asarray(most, dtype.numpy))
+
+
+def _part(
+    call: str, x: TensorLike, of_complex: Callable[[Array], Array], of_real: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """A part of complex numbers of the host, which no device computes with; of real ones what they have of it."""
+    tensor = as_tensor(x)
+    if tensor.dtype.kind != "c":
+        return of_real(tensor)
+    if chosen(call, None, tensor) != "numpy":
+        raise TensorError(f"{call}({tensor}): no device computes with complex numbers; call it with t.to_device('cpu')")
+    return from_array(np.array(of_complex(value_of(tensor).array())))
+
+
+def real(x: TensorLike, /) -> Tensor:
+    """The real parts; of real numbers themselves."""
+    return _part("real", x, np.real, lambda tensor: tensor)
+
+
+def imag(x: TensorLike, /) -> Tensor:
+    """The imaginary parts; of real numbers 0.
+
+    >>> imag(np.complex64([1 + 2j])).numpy().tolist()
+    [2.0]
+    """
+
+    def none(tensor: Tensor) -> Tensor:
+        nothing = np.zeros((), tensor.dtype.numpy)[()]
+        return elementwise(functions.FUNCTIONS["where"], True, nothing, tensor)
+
+    return _part("imag", x, np.imag, none)
+
+
+def conj(x: TensorLike, /) -> Tensor:
+    """The complex conjugates; of real numbers themselves."""
+    return _part("conj", x, np.conj, lambda tensor: tensor)
+
+
+def positive(x: TensorLike, /) -> Tensor:
+    """+x: the tensor itself. Raises TensorError for bool, which has no sign."""
+    tensor = as_tensor(x)
+    if tensor.dtype.kind == "b":
+        raise TensorError("positive: it is not defined on bool; convert with astype")
+    return tensor
+
+
+def isclose(x: TensorLike, y: TensorLike, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """True where |x - y| <= atol + rtol * |y|, where both are the same infinity, and, if asked, where both are NaN.
+
+    >>> isclose([1.0, float("inf")], [1.000001, float("inf")]).numpy().tolist()
+    [True, True]
+    """
+    f = functions.FUNCTIONS
+    x, y = (v if v.dtype.kind in "fc" else astype(v, rules.fraction_type(v.dtype)) for v in map(as_tensor, (x, y)))
+    apart = elementwise(f["absolute"], elementwise(f["sub"], x, y))
+    bound = elementwise(f["add"], elementwise(f["mul"], elementwise(f["absolute"], y), rtol), atol)
+    near = elementwise(f["logical_and"], elementwise(f["le"], apart, bound), elementwise(f["isfinite"], y))
+    found = elementwise(f["logical_or"], near, elementwise(f["eq"], x, y))
+    if equal_nan:
+        both = elementwise(f["logical_and"], elementwise(f["isnan"], x), elementwise(f["isnan"], y))
+        found = elementwise(f["logical_or"], found, both)
+    return found

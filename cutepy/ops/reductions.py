@@ -17,12 +17,15 @@ from typing import SupportsIndex
 
 import numpy as np
 
+from ..errors import TensorError
 from ..gpu import operations
 from ..gpu.operations.softmax import softmax as softmax_by_kernel
 from ..layout import as_tuple, leaves
-from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, leaf_view, load_all, mode_sizes, rules
+from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, functions, leaf_view, load_all, mode_sizes, rules
 from .blocks import BLOCK, Blocks, blocks_of, pieces
 from .engine import Engine, chosen, delivered
+from .movement import concat
+from .pointwise import astype, operation
 
 
 def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
@@ -105,36 +108,54 @@ def _by_numpy(call: str, tensor: Tensor, axes: rules.Axes, keepdims: bool, optio
     return from_array(found.reshape(shape), result)
 
 
+def _folded_as(
+    call: str,
+    x: TensorLike,
+    axes: rules.Axes,
+    dtype: object,
+    keepdims: bool,
+    engine: Engine | None,
+    out: Tensor | None,
+) -> Tensor:
+    """The reduction in a type that is named: of elements of that type, and of that type itself."""
+    if dtype is None:
+        return folded(call, x, axes, keepdims, engine, out=out)
+    found = folded(call, astype(x, dtype, engine=engine), axes, keepdims, engine)
+    return delivered(call, astype(found, dtype, engine=engine), out, chosen(call, engine, x, out))
+
+
 def sum(
     x: TensorLike,
     axis: rules.Axes = None,
     *,
+    dtype: object = None,
     keepdims: bool = False,
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The sum over the axes; 0 where there is nothing to add.
+    """The sum over the axes, in the type of `dtype` where that is given; 0 where there is nothing to add.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
     """
-    return folded("sum", x, axis, keepdims, engine, out=out)
+    return _folded_as("sum", x, axis, dtype, keepdims, engine, out)
 
 
 def prod(
     x: TensorLike,
     axis: rules.Axes = None,
     *,
+    dtype: object = None,
     keepdims: bool = False,
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The product over the axes; 1 where there is nothing to multiply.
+    """The product over the axes, in the type of `dtype` where that is given; 1 where there is nothing to multiply.
 
     >>> prod([2, 3, 4]).numpy().item()
     24
     """
-    return folded("prod", x, axis, keepdims, engine, out=out)
+    return _folded_as("prod", x, axis, dtype, keepdims, engine, out)
 
 
 def mean(
@@ -445,3 +466,71 @@ def scanned(call: str, x: TensorLike, axis: SupportsIndex, engine: Engine | None
         function = np.add if call == "cumsum" else np.multiply
         found = from_array(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)
     return delivered(call, found, out, engine)
+
+
+def cumulative_sum(
+    x: TensorLike,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
+    engine: Engine | None = None,
+) -> Tensor:
+    """`cumsum` by the array API: of a vector without an axis, in a type that may be named, from 0 on if asked.
+
+    >>> cumulative_sum([1, 2, 3], include_initial=True).numpy().tolist()
+    [0, 1, 3, 6]
+    """
+    return _cumulative("cumsum", x, axis, dtype, include_initial, engine)
+
+
+def cumulative_prod(
+    x: TensorLike,
+    /,
+    *,
+    axis: SupportsIndex | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
+    engine: Engine | None = None,
+) -> Tensor:
+    """`cumprod` by the array API: of a vector without an axis, in a type that may be named, from 1 on if asked."""
+    return _cumulative("cumprod", x, axis, dtype, include_initial, engine)
+
+
+def _cumulative(
+    call: str, x: TensorLike, axis: SupportsIndex | None, dtype: object, initial: bool, engine: Engine | None
+) -> Tensor:
+    tensor = as_tensor(x)
+    if axis is None and len(mode_sizes(tensor)) != 1:
+        raise TensorError(f"{call}({tensor}): it has {len(mode_sizes(tensor))} axes; name one")
+    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (0 if axis is None else axis,))
+    given = tensor if dtype is None else astype(tensor, dtype, engine=engine)
+    found = scanned(call, given, along, engine, None)
+    found = found if dtype is None else astype(found, dtype, engine=engine)
+    if not initial:
+        return found
+    shape = [1 if at == along else size for at, size in enumerate(mode_sizes(found))]
+    first = np.full(shape, call == "cumprod", found.dtype.numpy)
+    return concat([first, found], along, engine=engine)
+
+
+def log_softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
+    """x - logsumexp(x) along an axis: the logarithm of softmax.
+
+    >>> log_softmax([0.0, 0.0]).numpy().round(4).tolist()
+    [-0.6931, -0.6931]
+    """
+    total = logsumexp(x, (axis,), keepdims=True, engine=engine)
+    return operation(functions.FUNCTIONS["sub"])(x, total, engine=engine)
+
+
+def count_nonzero(
+    x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None
+) -> Tensor:
+    """How many elements over the axes are not 0, as i32.
+
+    >>> count_nonzero([0, 3, 0, 1]).numpy().item()
+    2
+    """
+    return sum(astype(x, "bool", engine=engine), axis, keepdims=keepdims, engine=engine)

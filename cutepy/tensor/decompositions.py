@@ -200,6 +200,19 @@ def log_of_1_and(k: Language, x: Value) -> Value:
     return k.select(abs(x) < 0.3, 2.0 * s * series, k.call("log", x + 1.0))
 
 
+def log_of_added_powers(k: Language, a: Value, b: Value) -> Value:
+    """max(a, b) + log(1 + exp(-|a - b|)), an infinite distance counted as 200; of equal infinities themselves."""
+    top, apart = k.call("nan_max", a, b), abs(a - b)
+    beside = k.call("exp", -k.select(is_infinite(k, apart), 200.0, apart))
+    return k.select(on_bits(operator.eq)(k, a, b), a + LN2, top + log_of_1_and(k, beside))
+
+
+def log_of_1_and_power(k: Language, x: Value) -> Value:
+    """max(x, 0) + log(1 + exp(-|x|)), as `log_of_added_powers` of x and 0."""
+    beside = k.call("exp", -k.select(is_infinite(k, x), 200.0, abs(x)))
+    return k.call("nan_max", x, 0.0) + log_of_1_and(k, beside)
+
+
 def area_sine(k: Language, x: Value) -> Value:
     """log(|x| + sqrt(x**2 + 1)) with the sign of x; near 0 by log1p, beyond 2**30 without the square."""
     size = abs(x)
