@@ -518,8 +518,8 @@ def _cumulative(
 def log_softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
     """x - logsumexp(x) along an axis: the logarithm of softmax.
 
-    >>> log_softmax([0.0, 0.0]).numpy().round(4).tolist()
-    [-0.6931, -0.6931]
+    >>> np.exp(log_softmax([0.0, 0.0]).numpy()).round(4).tolist()
+    [0.5, 0.5]
     """
     total = logsumexp(x, (axis,), keepdims=True, engine=engine)
     return operation(functions.FUNCTIONS["sub"])(x, total, engine=engine)
