@@ -93,6 +93,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "an expression that holds nothing to be named is rebuilt of the same operands: it is itself",
     (
         "cutepy/gpu/lower/hoist.py",
+        "break",
+        "break -> pass",
+    ): "the rest of the operands are looked at as well: what holds is not taken back",
+    (
+        "cutepy/gpu/lower/hoist.py",
         'lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)',
         "0 -> (1) (2nd)",
     ): "the bounds of a name that is no integer are never read",

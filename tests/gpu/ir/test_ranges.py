@@ -1,11 +1,11 @@
 """`ranges`: the interval of an expression holds all its values, and made-up memory is one memory."""
 
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
 
-from cutepy.gpu.ir import Buffer, binary, component, load, meaning, var
+from cutepy.gpu.ir import Buffer, binary, call, component, load, meaning, unary, var
 from cutepy.gpu.ir.ranges import Points, Unknown, range_of
 from cutepy.tensor.dtypes import DType, bool_, f32, i32, u32
 
@@ -26,6 +26,39 @@ def test_an_interval_holds_all_values_of_an_operation(op: str, dtype: DType, end
         low, high = range_of(value)
         assert low <= values.min() and values.max() <= high, (op, (a, b), (c, d), (low, high))
         assert dtype is i32 or low >= 0
+
+
+EDGES = {
+    u32: (0, 1, 2, 6, 2**31 - 1, 2**31, 2**32 - 1),
+    i32: (-(2**31), -7, -1, 0, 1, 5, 2**31 - 1),
+}
+
+
+@pytest.mark.parametrize("dtype", [u32, i32])
+@pytest.mark.parametrize(
+    ("name", "tight"),
+    [("min", True), ("max", True), ("clamp", False), ("abs", False), ("~", True), ("-", False)]
+    + [(name, False) for name in ("count_ones", "leading_zeros", "trailing_zeros")],
+)
+def test_an_interval_holds_all_values_of_a_function(name: str, tight: bool, dtype: DType) -> None:
+    """Between edges of the type; `tight` says that no smaller interval does, where nothing wraps."""
+    count = {"min": 2, "max": 2, "clamp": 3}.get(name, 1)
+    if (name, dtype) == ("-", u32):  # WGSL has none
+        return
+    for ends in product(combinations_with_replacement(EDGES[dtype], 2), repeat=min(count, 2)):
+        own = [var(f"x{i}", dtype, lo=low, hi=high) for i, (low, high) in enumerate(ends)]
+        operands = (*own, own[0])[:count] if count == 3 else own
+        value = unary(name, own[0]) if name in "~-" else call(name, *operands)
+        law = meaning(value)
+        if law is None:  # of one number
+            continue
+        within = [[n for n in EDGES[dtype] if low <= n <= high] for low, high in ends]
+        numbers = dict(zip(map(id, own), np.array(list(product(*within)), dtype.numpy).T, strict=True))
+        with np.errstate(over="ignore"):
+            values = law(*[numbers[id(x)] for x in value.operands]).astype(np.int64)
+        low, high = range_of(value)
+        assert low <= values.min() and values.max() <= high, (ends, (low, high))
+        assert not tight or (low, high) == (values.min(), values.max()), (ends, (low, high))
 
 
 @pytest.mark.parametrize(("op", "tight"), [("//", (0, 7)), ("%", (0, 2))])

@@ -279,3 +279,16 @@ def test_a_variable_that_is_stored_lane_by_lane_gets_no_second_name() -> None:
     v = var("v", i32, lanes=4)
     body = Declare(v, splat(const(2, i32), 4)), Store(WHOLE, const(0), v), stored(cast(get(WHOLE, 1), f32))
     assert not any(line.endswith("= v") for line in after(*body))
+
+
+def test_bounds_written_on_a_name_matter_for_integers_alone() -> None:
+    """A second name of a value goes, unless it is an integer's with closer bounds, which a proof may have used."""
+    first, second = var("a", f32), var("b", f32, lo=0, hi=0)
+    assert after(Let(first, load(X, TID)), Let(second, first), stored(second)) == ["let a = x[tid]", "y[tid] = a"]
+    wide, close = var("i", i32, lo=0, hi=9), var("j", i32, lo=0, hi=3)
+    lets = Let(wide, cast(TID, i32) * 3), Let(close, wide)
+    assert lines(name_registers(kernel_of(*lets, stored(cast(close, f32)), buffers=(X, Y)))) == [
+        "let i = i32(tid) * 3i",
+        "let j = i",
+        "y[tid] = f32(j)",
+    ]
