@@ -6,7 +6,7 @@ from operator import eq, ge, gt, le, lt, ne
 import pytest
 
 from cutepy.gpu.ir import Const, arena, const, new_arena, var
-from cutepy.gpu.ir.simplify import _decide, from_linear, simplify
+from cutepy.gpu.ir.simplify import _decide, from_linear, quotient, simplify
 from cutepy.gpu.targets.wgsl import show
 from cutepy.layout.affine import Congruent
 from cutepy.tensor.dtypes import i32, u32
@@ -49,3 +49,23 @@ def test_what_is_written_as_a_quotient_anywhere_is_no_shift() -> None:
             forms = {simplify(x // 4 if writing == "//" else x >> 2) for writing in writings}
             (quotient,) = forms
             assert bool(arena().as_bits.get(quotient)) is shifted, writings
+
+
+def test_where_all_values_have_one_quotient_it_is_that_number_and_the_rest_a_difference() -> None:
+    for low, high, by in product(range(14), range(14), range(2, 9)):
+        with new_arena():
+            x = var("x", lo=low, hi=high)
+            if low >= high or low // by != high // by:
+                continue
+            assert simplify(x // by) is const(low // by), (low, high, by)
+            assert simplify(x % by) is simplify(x - low // by * by), (low, high, by)
+
+
+def test_a_quotient_of_a_sum_whose_rest_is_below_the_divisor_is_that_of_the_multiple() -> None:
+    with new_arena():
+        y, rest = var("y", hi=100), var("rest", hi=7)
+        assert quotient(rest, 8) is const(0)
+        assert simplify((y * 8 + rest) // 8) is y and simplify((y * 16 + rest * 2 + 1) // 16) is y
+        assert simplify((y * 24 + rest) // 8) is simplify(y * 3)
+        assert simplify((y * 8 + rest) % 16 // 8) is simplify(y % 2)
+        assert simplify((y * 8 + rest + 1) // 8) is not y
