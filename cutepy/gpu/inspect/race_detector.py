@@ -20,10 +20,9 @@ from ...layout.values.methods import ReprIsStr
 from ..ir import AddressSpace, Barrier, Buffer, Kernel, Verb
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch, value_at
-from ..targets.wgsl import show
+from ..targets.interpreter_memory import AccessCheck, InterpreterState, Phased, value_at
 from ..verify import Verdict, Verification
-from ..verify.verdict import Use
+from ..verify.verdict import Use, use_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +53,6 @@ def conflict(one: str, two: str) -> bool:
     (False, False, True)
     """
     return Verb.WRITES in (one, two) or {one, two} == {Verb.READS, Verb.UPDATES}
-
-
-def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
-    """The access that one invocation of a run makes."""
-    text = check.buffer.name if check.index is None else f"{check.buffer.name}[{show(check.index)}]"
-    return Use(s.workgroup(group), thread, s.counters(group, thread), check.verb, text, check.place)
-
-
-class Phased(Watch):
-    """Counts the barriers that each workgroup has passed, those of shared memory and those of bindings."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.groups: Array = np.zeros(0, np.int64)
-        self.epochs: dict[str, Array] = {}
-
-    def begin(self, s: InterpreterState) -> None:
-        x, y, _ = s.kernel.grid
-        at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
-        self.groups = at[0] + x * (at[1] + y * at[2])
-        self.epochs = {space: np.zeros(s.groups, np.int64) for space in (AddressSpace.WORKGROUP, AddressSpace.STORAGE)}
-
-    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
-        self.epochs[AddressSpace.STORAGE if stmt.storage else AddressSpace.WORKGROUP] += s.everyone.any(axis=1)
 
 
 class _Done(Exception):

@@ -83,6 +83,26 @@ class Watch:
         """The active invocations come to a barrier."""
 
 
+class Phased(Watch):
+    """Counts the barriers that each workgroup has passed, those of shared memory and those of bindings."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.groups: Array = np.zeros(0, np.int64)
+        self.epochs: dict[str, Array] = {}
+
+    def begin(self, s: InterpreterState) -> None:
+        x, y, _ = s.kernel.grid
+        at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
+        self.groups = at[0] + x * (at[1] + y * at[2])
+        self.epochs = {
+            space: np.zeros(s.groups, np.int64) for space in (ir.AddressSpace.WORKGROUP, ir.AddressSpace.STORAGE)
+        }
+
+    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
+        self.epochs[ir.AddressSpace.STORAGE if stmt.storage else ir.AddressSpace.WORKGROUP] += s.everyone.any(axis=1)
+
+
 @dataclass(slots=True)
 class AccessCheck:
     """Checks that one access of the text stays inside its array, and names the invocation that leaves it."""

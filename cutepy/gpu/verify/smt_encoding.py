@@ -24,9 +24,9 @@ A model of the formulas is a candidate only: the interpreter replays it before a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import z3
@@ -556,7 +556,7 @@ class Encoding:
                 ends = dict(self.last)
             for storage in waits:
                 marks = self.last[storage]
-                if any(_mentions(x, m) for x in ends[storage] for m in marks):
+                if any(mentions(x, m) for x in ends[storage] for m in marks):
                     continue
                 earlier = tuple(_at(x, k, k - 1) for x in ends[storage])
                 self.last[storage] = _choose(k == 0, before_last[storage], earlier)
@@ -579,11 +579,8 @@ class Encoding:
         """The body, and where it is left."""
         outer, self._inside = self._inside, len(path.conditions)
         self._leaves.append([])
-        if trial:
-            with self._tried():
-                self.block(stmt.body, _copied(path))
-        else:
-            self.block(stmt.body, _copied(path))
+        with self._tried() if trial else nullcontext():
+            self.block(stmt.body, _with(path))
         self._inside = outer
         return self._leaves.pop()
 
@@ -699,11 +696,8 @@ class Encoding:
 
 
 def _with(path: _Path, *tests: Term) -> _Path:
+    """A path of its own, with more conditions."""
     return _Path((*path.conditions, *tests), path.turns, path.order, path.sure, path.counters)
-
-
-def _copied(path: _Path) -> _Path:
-    return _with(path)
 
 
 def _number(value: int) -> Term:
@@ -724,30 +718,26 @@ def _at(term: Term, k: Term, number: Term) -> Term:
     return z3.substitute(term, (k, number))
 
 
-def _size(term: Term) -> int:
-    """How many nodes a term has, up to `_LARGE`."""
-    waiting: list[Term] = [term]
-    seen: set[int] = set()
-    while waiting and len(seen) < _LARGE:
-        node = waiting.pop()
-        if node.get_id() not in seen:
-            seen.add(node.get_id())
-            waiting += node.children()
-    return len(seen)
-
-
-def _mentions(term: Term, what: Term) -> bool:
+def _nodes(term: Term) -> Iterator[Term]:
+    """Every node of a term, once."""
     waiting: list[Term] = [term]
     seen: set[int] = set()
     while waiting:
         node = waiting.pop()
-        if node.get_id() in seen:
-            continue
-        seen.add(node.get_id())
-        if node.eq(what):
-            return True
-        waiting += node.children()
-    return False
+        if node.get_id() not in seen:
+            seen.add(node.get_id())
+            yield node
+            waiting += node.children()
+
+
+def _size(term: Term) -> int:
+    """How many nodes a term has, up to `_LARGE`."""
+    return sum(1 for _ in islice(_nodes(term), _LARGE))
+
+
+def mentions(term: Term, what: Any) -> bool:
+    """Whether a term without quantifiers has another one, or a function, in it."""
+    return any(node.eq(what) if z3.is_expr(what) else node.decl().eq(what) for node in _nodes(term))
 
 
 def _choose(test: Term, then: Value, other: Value) -> Value:
@@ -844,7 +834,7 @@ def _recurrence(head: Term, end: Term, start: Term, inner: list[Term]) -> Callab
     """
     end = z3.simplify(end)
     difference = z3.simplify(end - head)
-    if not any(_mentions(difference, x) for x in inner):
+    if not any(mentions(difference, x) for x in inner):
         return lambda k: start + difference * k
     mirrored = z3.simplify(end + head)
     if z3.is_bv_value(mirrored):

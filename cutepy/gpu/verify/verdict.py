@@ -7,6 +7,8 @@ from ...errors import VerificationError
 from ...layout.affine import Affine
 from ...layout.values.methods import ReprIsStr
 from ..ir import Expr
+from ..targets.interpreter_memory import AccessCheck, InterpreterState
+from ..targets.wgsl import show
 
 
 class Status(StrEnum):
@@ -57,6 +59,12 @@ class Use:
             [f"workgroup {self.workgroup}", f"thread {self.thread}"] + [f"{name} = {at}" for name, at in self.loops]
         )
         return f"{where} {self.verb} {self.access}" + (f" ({self.place})" if self.place else "")
+
+
+def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
+    """The access that one invocation of a run makes."""
+    text = check.buffer.name if check.index is None else f"{check.buffer.name}[{show(check.index)}]"
+    return Use(s.workgroup(group), thread, s.counters(group, thread), check.verb, text, check.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,12 @@ import numpy as np
 import z3
 
 from ...errors import KernelError
-from ..ir import AddressSpace, Barrier, Buffer, For, Kernel, Verb, statements
+from ..ir import AddressSpace, Buffer, For, Kernel, Verb, statements
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import AccessCheck, InterpreterState, Watch
-from ..targets.wgsl import show
-from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term
-from .verdict import Claim, Status, Use, Verdict, Witness
+from ..targets.interpreter_memory import AccessCheck, InterpreterState, Phased
+from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term, mentions
+from .verdict import Claim, Status, Use, Verdict, Witness, use_of
 
 #: Steps of z3 (its `rlimit`, about 2 million a second) for one question, and for all about one kernel.
 QUESTION, TOTAL = 20_000_000, 120_000_000
@@ -211,7 +210,7 @@ class _Prover:
                 tid = self.encoding.own_tid
                 same = z3.BoolVal(True) if tid is None else tid == dict(self.other)[tid]
                 happens = z3.And(*facts, *path, covers, _before(order, r.order), z3.Or(same, apart))
-                bound = [y for _, y in own if _occurs(happens, y)]
+                bound = [y for _, y in own if mentions(happens, y)]
                 never.append(z3.ForAll(bound, z3.Not(happens)) if bound else z3.Not(happens))
             yield [*r.path, read, *never], (r,)
 
@@ -289,7 +288,7 @@ class _Prover:
     def _is_promised(self, access: SymbolicAccess) -> bool:
         """Whether data decide the index: then the caller promises that they keep it inside."""
         data = [*self.encoding.params.values(), *self.encoding.contents.values()]
-        return any(_occurs(access.index, x) for x in data)
+        return any(mentions(access.index, x) for x in data)
 
     def _is_long(self, candidate: _Candidate) -> bool:
         """Whether a loop may count up to large data."""
@@ -314,7 +313,7 @@ class _Prover:
                 if (
                     not a.data
                     and a.buffer.width == 1
-                    and not any(_occurs(a.index, t) for t in self.encoding.turn_names)
+                    and not any(mentions(a.index, t) for t in self.encoding.turn_names)
                 ):
                     term = z3.Implies(z3.And(*a.path), z3.ULE(a.index, last)) if a.path else z3.ULE(a.index, last)
                     found.append(z3.substitute(term, *put) if put else term)
@@ -363,19 +362,6 @@ def _before(one: Sequence[Term], two: Sequence[Term]) -> Term:
     return z3.simplify(found)
 
 
-def _occurs(term: Term, what: Term) -> bool:
-    """Whether a term without quantifiers has another one, or a function, in it."""
-    waiting, seen = [term], set()
-    while waiting:
-        node = waiting.pop()
-        if node.get_id() not in seen:
-            seen.add(node.get_id())
-            if node.eq(what) if z3.is_expr(what) else node.decl().eq(what):
-                return True
-            waiting += node.children()
-    return False
-
-
 def _array(buffer: Buffer, interpretation: Any) -> Array:
     """The contents that a model gives an array."""
     found = np.zeros(buffer.length, np.uint32)
@@ -398,28 +384,16 @@ class _Enough(Exception):
     """As many accesses as are looked at."""
 
 
-class _Meetings(Watch):
+class _Meetings(Phased):
     """Notes who does what to one array, after how many barriers, and what was read before it was written."""
 
     def __init__(self, kernel: Kernel, array: str) -> None:
-        self.kernel, self.array = kernel, array
+        super().__init__(kernel)
+        self.array = array
         self.rows: list[Array] = []
         self.unwritten: tuple[int, Use] | None = None
-        self.epochs: Array = np.zeros(0, np.int64)
-        self.groups: Array = np.zeros(0, np.int64)
         self.written: set[tuple[int, int]] = set()
         self.known: list[Use] = []
-
-    def begin(self, s: InterpreterState) -> None:
-        x, y, _ = s.kernel.grid
-        at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
-        self.groups = at[0] + x * (at[1] + y * at[2])
-        self.epochs = np.zeros(s.groups, np.int64)
-
-    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
-        space = next(b.space for b in (*self.kernel.buffers, *self.kernel.local) if b.name == self.array)
-        if stmt.storage == (space == AddressSpace.STORAGE):
-            self.epochs = self.epochs + s.everyone.any(axis=1)
 
     def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
         if check.buffer.name != self.array:
@@ -432,7 +406,7 @@ class _Meetings(Watch):
         verb = (Verb.READS, Verb.UPDATES, Verb.WRITES).index(check.verb)
         for lane in range(check.lanes):
             number = np.full(group.shape, len(self.known))
-            self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[group],
+            self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[check.buffer.space][group],
                                        np.full(group.shape, verb), number]))  # fmt: skip
             if check.buffer.space != AddressSpace.WORKGROUP:
                 continue
@@ -440,18 +414,11 @@ class _Meetings(Watch):
             if check.takes and self.unwritten is None:
                 for which, key in enumerate(keys):
                     if key not in self.written:
-                        self.unwritten = key[1], self.use(s, check, int(group[which]), int(thread[which]))
+                        self.unwritten = key[1], use_of(s, check, int(group[which]), int(thread[which]))
                         break
             if check.verb != Verb.READS:
                 self.written.update(keys)
-        self.known.append(Use((0, 0, 0), 0, (), check.verb, self.text(check), check.place))
-
-    @staticmethod
-    def text(check: AccessCheck) -> str:
-        return check.buffer.name if check.index is None else f"{check.buffer.name}[{show(check.index)}]"
-
-    def use(self, s: InterpreterState, check: AccessCheck, group: int, thread: int) -> Use:
-        return Use(s.workgroup(group), thread, s.counters(group, thread), check.verb, self.text(check), check.place)
+        self.known.append(use_of(s, check, 0, 0))
 
     def race(self) -> tuple[int, tuple[Use, Use]] | None:
         """An element and two uses of it that race."""
