@@ -46,9 +46,11 @@ from cutepy.tensor import FMA, padded, universal_copy
 ENOUGH = 0.02
 EIGHT = Layout((16, 4, 2), (4, 1, 64))  # eight rows of 128 a thread: two blocks of four
 PRODUCTS = make_tiled_mma(FMA, Layout((16, 16, 1), (16, 1, 0)), (EIGHT, EIGHT, None))
-COPIES = make_tiled_copy(universal_copy(4), Layout((64, 4), (4, 1)), Layout((1, 4)))
+# Four rows a thread, transposed in registers: then shared memory is written and read in vectors alone.
+COPIES = make_tiled_copy(universal_copy(4), Layout((32, 8), (8, 1)), Layout((4, 2)))
 NARROW = make_tiled_mma(FMA, Layout((16, 8, 1), (8, 1, 0)), (EIGHT, Layout((8, 4, 2), (4, 1, 32)), None))
-NARROW_COPIES = make_tiled_copy(universal_copy(4), Layout((32, 4), (4, 1)), Layout((1, 4)))
+PATCHES = make_tiled_copy(universal_copy(4), Layout((32, 4), (4, 1)), Layout((4, 4)))
+FILTERS = make_tiled_copy(universal_copy(4), Layout((16, 8), (8, 1)), Layout((4, 2)))
 
 
 def product(a, b, c, acc, steps, deep):
@@ -98,7 +100,7 @@ def convolve(x, filters, result, *, stride, padding):  # (c,w,h,i), (f,(c,s,r)),
     patches = composition(padded(x, (0, padding, padding, 0)), Layout(((q, p, images), taps), steps))
     gA, gB = local_tile(patches, ((16, 8, 1), one_tap), (tile, _)), local_tile(filters, (64, one_tap), (block, _))
     sA, sB = gpu.shared("f32", (128, 16), pad=4), gpu.shared("f32", (64, 16), pad=4)
-    a, b = NARROW_COPIES.thread(gA, sA), NARROW_COPIES.thread(gB, sB)
+    a, b = PATCHES.thread(gA, sA), FILTERS.thread(gB, sB)
     c = NARROW.thread(sA, sB, local_tile(result, ((16, 8, 1), 64), (tile, block)))
     acc = make_fragment_like(c.C)
     clear(acc)

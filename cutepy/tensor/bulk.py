@@ -179,6 +179,11 @@ def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
 
     None where the modes of one do not divide those of another.
     """
+    # Most axes are one mode of one extent.
+    extent = layouts[0].shape if layouts else ()
+    if type(extent) is int and all(type(layout.shape) is int and layout.shape == extent for layout in layouts):
+        steps = [layout.stride for layout in layouts]
+        return ((extent,), *((step,) for step in steps)) if extent > 1 else ((),) * (len(layouts) + 1)
     # Stacks of modes, fastest on top; cut the top modes to their least common piece.
     rest = [list(zip(*coalesced(layout), strict=True))[::-1] for layout in layouts]
     modes: list[tuple[int, ...]] = []

@@ -55,33 +55,33 @@ def few(problem: ProductProblem) -> Plan:
     return choose_plan(problem, H200)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("choose", "mean", "most"), [(quickest, 1.02, 1.10), (few, 1.03, 1.30)])
+@pytest.mark.parametrize(("choose", "mean", "most", "timed"), [(quickest, 1.02, 1.10, 40), (few, 1.03, 1.30, 38)])
 def test_what_is_chosen_is_nearly_the_quickest(
-    choose: Callable[[ProductProblem], Plan], mean: float, most: float
+    choose: Callable[[ProductProblem], Plan], mean: float, most: float, timed: int
 ) -> None:
     """Of the plans that there are to choose from, and of the few that products of all sizes have; where the chosen one
-    was timed."""
+    was timed, as those of 256 columns a turn were not."""
     ratios = {}
     for problem, _, times in RECORDED:
         took = times.get(brief(choose(problem)))
         if took is not None:
             ratios[problem] = took / min(times.values())
     ours = [ratio for problem, ratio in ratios.items() if problem.dtypes[0] == "f32"]
-    assert len(ours) >= 40
+    assert len(ours) >= timed
     assert exp(sum(map(log, ours)) / len(ours)) <= mean
     assert max(ours) <= most, max(ratios, key=lambda problem: ratios[problem])
 
 
 def test_few_plans_are_few() -> None:
-    """Products of all sizes below `LARGE_PRODUCT` have three plans, and three for few rows, or one where k is
-    contiguous in B; those with an epilogue one and the same for few rows. From there on each has the quickest."""
+    """Products of all sizes below `LARGE_PRODUCT` have three plans, and four for few rows where k is contiguous in B,
+    two where it is not; those with an epilogue one, and three or one. From there on each has the quickest."""
     sizes = [1, 2, 5, 9, 16, 17, 31, 100, 768, 1000, 2304, 4097]
     for fused in (False, True):
         for along_k in (True, False):
             problems = [ProductProblem(m, n, k, across=(True, along_k, True)) for m, n, k in product(sizes, repeat=3)]
             below = [p for p in problems if not large(p)]
             plans = {replace(choose_plan(p, H200, fused=fused), splits=1) for p in below}  # type: ignore[arg-type]
-            assert len({p for p in plans if p.ahead}) <= (3 if along_k else 1)
+            assert len({p for p in plans if p.ahead}) <= (4 if along_k else 2) - fused
             assert len({p for p in plans if not p.ahead}) <= (1 if fused else 3)
     square = ProductProblem(4096, 4096, 4096)
     assert large(square) and few(square) == quickest(square)

@@ -12,14 +12,14 @@ import pytest
 
 from cutepy import gpu, make_tensor, ops
 from cutepy.gpu.matmul import cost_model
-from cutepy.gpu.matmul.cost_model import LARGE, PLANS, PLANS_OF_FEW_ROWS, SMALL, whole_splits
+from cutepy.gpu.matmul.cost_model import FEW_ROWS_OF_ALL_SIZES, LARGE, SMALL, whole_splits
 from cutepy.gpu.matmul.launches import near
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
 
-FEW = [plan for along in (True, False) for plan in PLANS_OF_FEW_ROWS[along][len(PLANS) :]]
+FEW = [*FEW_ROWS_OF_ALL_SIZES[True], *FEW_ROWS_OF_ALL_SIZES[False]]
 EDGES = [1, 2, 3, 4, 7, 8, 13, 15, 16, 17, 31, 32, 33, 36, 63, 64, 65, 67, 127, 128, 129]
 """Sizes around the edges of tiles and of vectors, and primes."""
 

@@ -37,7 +37,7 @@ from .cost_model import FEW_ROWS, ProductProblem, choose_plan, large, matrix_pla
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_subgroup import matrix_matmul_kernel
 from .launches import add_parts, launch, with_mode
-from .plan import MatrixPlan, Plan, Sums, parts_of, whole_splits
+from .plan import MatrixPlan, Plan, Sums, in_parts, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
 
@@ -193,17 +193,23 @@ def contract_fused(
     a, b, c = operands
     tensors = [other for other in others if isinstance(other, Tensor)]
     overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *tensors))
-    groups = axes_of_product(operands) if a.size and not overlap else None
-    if groups is None or (how.plan is None and not (groups.m and groups.n)):
+    # Without an axis along which B does not vary there is no row, and none for A no column.
+    if not a.size or overlap or (how.plan is None and not (_repeats(b) and _repeats(a))):
         return False
-    # The axes of the others may cut those of the product further.
-    if tensors and (groups := axes_of_product((*operands, *tensors))) is None:
+    groups = axes_of_product((*operands, *tensors))
+    if groups is None or (how.plan is None and not (groups.m and groups.n)):
         return False
     (a, b, c, *arranged), plan, alone = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
     left = iter(arranged)
     beside = tuple([next(left) if isinstance(other, Tensor) else other for other in others])
     run_plan(place, (a, b, c), plan, beside, epilogue, alone=alone)
     return True
+
+
+def _repeats(tensor: Tensor) -> bool:
+    """Whether its elements repeat along something."""
+    layout = tensor.layout
+    return any(n > 1 and not step for n, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
 
 def axes_of_product(operands: Sequence[Tensor]) -> ProductAxes | None:
@@ -330,7 +336,7 @@ def _run(
 ) -> None:
     """The product by this plan, without a second pass for its parts."""
     if isinstance(plan, Plan):
-        launch(place, operands, replace(plan, splits=1), others, epilogue, alone=alone)
+        launch(place, operands, in_parts(plan, 1), others, epilogue, alone=alone)
     elif epilogue is None:
         place.run(matrix_matmul_kernel, *operands, plan=plan)
     else:

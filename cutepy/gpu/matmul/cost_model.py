@@ -15,7 +15,7 @@ from ...layout import ceil_div
 from ...tensor import DType, as_dtype
 from .. import Adapter
 from ..operations.operand import ExecutionSite
-from .plan import MatrixPlan, Plan, parts_of, whole_splits
+from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
@@ -36,7 +36,20 @@ PLANS_OF_FEW_ROWS = {
         Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
     ),
 }
-"""Plans where k is contiguous in B (False), and where it is not (True)."""
+"""Plans where k is contiguous in B (True), and where it is not (False)."""
+FEW_ROWS_OF_ALL_SIZES = {
+    False: (PLANS_OF_FEW_ROWS[False][-1], Plan((4, 32, 256), (1, 8, 32), unrolled=True, ahead=2)),
+    True: (
+        Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2),
+        Plan((4, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
+        Plan((8, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
+        Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
+    ),
+}
+"""Plans of few rows for all sizes, in the same way: one of depth `DEEP`, then those whose turns take 256 columns of k,
+which divide the k of many products; of a turn that is whole nothing is compared with k."""
+DEEP = 512
+"""Columns of k of a turn of the first of these."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product has a kernel for its sizes alone."""
 
@@ -89,7 +102,7 @@ class ProductProblem:
 
 def workgroups_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
     """Workgroups that compute one part of k: tiles that cover C, of all batches."""
-    return ceil_div(problem.m, plan.tile[0]) * ceil_div(problem.n, plan.tile[1]) * problem.batch
+    return -(-problem.m // plan.tile[0]) * -(-problem.n // plan.tile[1]) * problem.batch
 
 
 def slabs_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
@@ -109,45 +122,58 @@ def smem_words_per_fma(plan: Plan) -> float:
     return (rows + (0 if plan.ahead else columns)) / (rows * columns)
 
 
-def predicted_us(problem: ProductProblem, plan: Plan) -> float:
-    """How many microseconds a product should take by a plan of multiply-adds.
+@lru_cache(maxsize=1024)
+def _of_workgroup(plan: Plan, transposed: bool) -> tuple[int, float, float]:
+    """How many workgroups of a plan run together on a processor, as registers and shared memory let, and the clocks of
+    a slab: of its multiply-adds with the words of shared memory that these read, and of what is brought there."""
+    (bm, bn, bk), threads = plan.tile, prod(plan.threads)
+    of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
+    held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS
+    by_registers = int(PROCESSOR_REGISTERS / (threads * min(float(MOST_THREAD_REGISTERS), held)))
+    together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
+    work = bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
+    return together, work, BROUGHT_CLOCKS * (bm * bk + of_b * (TRANSPOSED if transposed else 1))
+
+
+def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
+    """How many microseconds a product should take by a plan of multiply-adds, with k in its parts or in so many.
 
     A slab costs its multiply-adds, the words of shared memory that these read, what is brought there, and a wait at the
     barrier that workgroups of one processor share. As many run together as registers and shared memory let. All of them
     take no less than the bytes that are brought to them.
     """
-    p, (bm, bn, bk), threads = problem, plan.tile, prod(plan.threads)
-    of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
-    # How many workgroups one processor runs together.
-    held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS
-    by_registers = int(PROCESSOR_REGISTERS / (threads * min(float(MOST_THREAD_REGISTERS), held)))
-    together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
-    # Clocks of a slab, and of as many workgroups side by side as there are.
-    slabs, work = slabs_of(p, plan), bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
-    brought = BROUGHT_CLOCKS * (bm * bk + of_b * (TRANSPOSED if p.across[1] else 1))
+    p, (bm, bn, bk), threads, splits = problem, plan.tile, prod(plan.threads), splits or plan.splits
+    together, work, brought = _of_workgroup(plan, p.across[1])
+    whole = -(-p.k // bk)
+    slabs = -(-whole // splits)
 
     def clocks(groups: int) -> float:
         return slabs * (work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS) + BEGIN_CLOCKS
 
     # Rounds of all processors, and a last one that is not full; of many rounds none waits for another.
-    groups = workgroups_of(p, plan) * plan.splits
+    groups = workgroups_of(p, plan) * splits
     rounds, rest = divmod(groups / PROCESSORS, together)
     taken = rounds * clocks(together) + (clocks(ceil(rest)) if rest else 0.0)
     if rounds >= 4:
         taken = groups / PROCESSORS / together * clocks(together)
     # The memory's part: A and B once for each tile, C once, and partial sums written and read again.
     read = groups * slabs * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
-    second, sums = (0.0, 1) if plan.splits == 1 else (SECOND_START_US, 2 * plan.splits + 1)
+    second, sums = (0.0, 1) if splits == 1 else (SECOND_START_US, 2 * splits + 1)
     stored = 4 * sums * p.m * p.n * p.batch / STORED_BYTES_PER_US
     return START_US + second + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US) + stored
 
 
-def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
-    """The plan with k in one part, and in as many as fill the processors twice and four times, and once where it does
-    not read ahead."""
+def _parts(problem: ProductProblem, plan: Plan) -> list[int]:
+    """Counts of parts of k to choose from: one, and as many as fill the processors twice and four times, and once where
+    the plan does not read ahead."""
     groups, most = workgroups_of(problem, plan), max(1, problem.k // 64)
     counts = {1, *(min(most, max(1, times * PROCESSORS // groups)) for times in ((2, 4) if plan.ahead else (1, 2, 4)))}
-    return [whole_splits(plan, problem.k, splits) for splits in sorted(counts)]
+    return [parts_of(problem.k, plan.tile[2], count) for count in sorted(counts)]
+
+
+def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
+    """The plan with k in one part, and in as many as fill the processors several times."""
+    return [in_parts(plan, count) for count in _parts(problem, plan)]
 
 
 def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fused: bool = False) -> Plan:
@@ -183,13 +209,23 @@ def quickest(problem: ProductProblem) -> Plan:
 @lru_cache(maxsize=512)
 def _of_few(problem: ProductProblem, fused: bool) -> Plan:
     """The same of few plans."""
-    thin = PLANS_OF_FEW_ROWS[problem.across[1]][len(PLANS) :] if problem.m <= FEW_ROWS else ()
-    return _least(problem, (*((SMALL,) if fused else (SMALL, SKINNY, WIDE)), *thin))
+    return _least(problem, (*((SMALL,) if fused else (SMALL, SKINNY, WIDE)), *_few_rows(problem, fused)))
+
+
+def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
+    """The plans for few rows that have kernels for all sizes. Twice the depth is for a long k that it divides, with all
+    of k in one part: its turns are then many, and none loads what nothing uses."""
+    if problem.m > FEW_ROWS:
+        return ()
+    deep, first, *others = FEW_ROWS_OF_ALL_SIZES[problem.across[1]]
+    if not fused and problem.k % DEEP == 0 and problem.k >= 4 * DEEP and _least(problem, (deep,)).splits == 1:
+        first = deep
+    return first, *(plan for plan in others if problem.m > first.tile[0])
 
 
 def _least(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
-    split = [each for plan in plans for each in in_splits(problem, plan)]
-    return min(split, key=lambda plan: predicted_us(problem, plan))
+    split = [(plan, count) for plan in plans for count in _parts(problem, plan)]
+    return in_parts(*min(split, key=lambda one: predicted_us(problem, *one)))
 
 
 MATRIX_SECOND_US = 8.0

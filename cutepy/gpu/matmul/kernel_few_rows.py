@@ -59,6 +59,10 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Order
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
     a.load(gpu.minimum(first * (ahead // each), slabs - 1), next_A)
 
+    # Of turns that are known or whole, all load the next one, the last once more for nothing: so there is no branch.
+    # Where a turn may end beyond k, or k is in parts of perhaps one turn, a branch costs less.
+    always = isinstance(k, int) or (known(runs % ahead == 0) and known(splits == 1))
+
     def load_run(turn: Expr | int, n: int) -> None:
         b.load(turn * ahead + n if known(runs % ahead == 0) else gpu.minimum(turn * ahead + n, runs - 1), held[n])
 
@@ -74,11 +78,13 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Order
                 gpu.barrier()
                 a.store(next_A, sA, slab)
                 gpu.barrier()
-                a.load(gpu.minimum(slab + 1, slabs - 1), next_A)
+                with gpu.when(True if always or n + each < ahead else turn + 1 < turns):
+                    a.load(gpu.minimum(slab + 1, slabs - 1), next_A)
             # Take the run out of the registers, so that the next one can be loaded into them while this one is used.
             mine = make_tensor(B.dtype.accumulator, held[n].layout)
             b.keep(held[n], mine, run)
-            load_run(following, n)
+            with gpu.when(True if always else turn + 1 < turns):
+                load_run(following, n)
             with gpu.when(True if known(runs % ahead == 0) else run < runs):
                 rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
                 copy(parts_A(ALL, (ALL, stand[1], n % each)), rows)

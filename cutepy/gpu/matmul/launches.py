@@ -30,7 +30,7 @@ from ..operations.operand import ExecutionSite
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
-from .staging import Orders, of_batch, orders_of
+from .staging import Orders, of_batch, stands_apart
 
 Near = tuple[str, int | None, bool]
 """An operand by its name, the mode along which it has stride 1, None for none, and whether 4 neighbours along it are an
@@ -91,8 +91,8 @@ def launch(
     if alone:
         place.run(kernel, *given, plan=plan, **static)
         return
-    # Where whole slabs are all of k nothing is beyond it; else only plans that read ahead load vectors along k.
-    slab = 4 * plan.threads_mnk[2] if plan.ahead else plan.tile[2]
+    # Where whole turns are all of k nothing is beyond it; else only plans that read ahead load vectors along k.
+    slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
     whole = size(a, 1) % slab == 0
     lies: list[Near] = [near("A", a, 1), near("B", b, 0), near("C", c, 1)]
     if any(unit is None for _, unit, _ in lies):
@@ -100,9 +100,9 @@ def launch(
     elif not (whole or plan.ahead):
         lies = [(name, unit, vectors and (unit == 0 or name == "C")) for name, unit, vectors in lies]
     sized = for_strides(kernel, tuple(lies), slab if whole and lies[0][2] else 1, rank=3 if batches else 2)
-    known = orders_of(a, b, c)
-    across = [order if unit is None else unit == 1 for order, (_, unit, _) in zip(known.across, lies, strict=True)]
-    place.run(sized, *given, plan=plan, orders=Orders((across[0], across[1], across[2]), known.apart), **static)
+    across = [is_row_major(t) if unit is None else unit == 1 for t, (_, unit, _) in zip((a, b, c), lies, strict=True)]
+    orders = Orders((across[0], across[1], across[2]), stands_apart(a, c))
+    place.run(sized, *given, plan=plan, orders=orders, **static)
 
 
 @gpu.kernel

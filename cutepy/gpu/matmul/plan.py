@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -163,13 +164,19 @@ def whole_splits(plan: Plan, k: int, splits: int) -> Plan:
     >>> whole_splits(Plan(), 5 * 16, 4).splits
     3
     """
-    return replace(plan, splits=parts_of(k, plan.tile[2], splits))
+    return in_parts(plan, parts_of(k, plan.tile[2], splits))
+
+
+@lru_cache(maxsize=512)
+def in_parts(plan: Plan, splits: int) -> Plan:
+    """The plan with k in so many parts: it is checked once, not for each product."""
+    return plan if plan.splits == splits else replace(plan, splits=splits)
 
 
 def parts_of(k: int, depth: int, most: int) -> int:
     """How many parts of whole slabs there are of k, at most so many, none of them empty."""
-    slabs = ceil_div(k, depth)
-    return ceil_div(slabs, ceil_div(slabs, most))
+    slabs = -(-k // depth)
+    return -(-slabs // -(-slabs // most))
 
 
 @gpu.static_type

@@ -192,11 +192,17 @@ class Orders:
     apart: bool = False
 
 
+def stands_apart(A: Tensor, C: Tensor) -> bool:
+    """Whether threads own single places of C, whose layout is known: see `Orders`."""
+    if size(A, 1) > SHORT_K:
+        return False
+    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
+    return any(place % 4 for place in (*steps, C.offset))
+
+
 def orders_of(A: Tensor, B: Tensor, C: Tensor) -> Orders:
     """The orders of operands whose layouts are known."""
-    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
-    apart = size(A, 1) <= SHORT_K and any(place % 4 for place in (*steps, C.offset))
-    return Orders((is_row_major(A), is_row_major(B), is_row_major(C)), apart)
+    return Orders((is_row_major(A), is_row_major(B), is_row_major(C)), stands_apart(A, C))
 
 
 COPY_THREADS = 128
