@@ -182,8 +182,8 @@ def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
     # Most axes are one mode of one extent.
     extent = layouts[0].shape if layouts else ()
     if type(extent) is int and all(type(layout.shape) is int and layout.shape == extent for layout in layouts):
-        steps = [layout.stride for layout in layouts]
-        return ((extent,), *((step,) for step in steps)) if extent > 1 else ((),) * (len(layouts) + 1)
+        flat = [(extent,), *(leaves(layout.stride) for layout in layouts)]
+        return tuple(flat) if extent > 1 else ((),) * len(flat)
     # Stacks of modes, fastest on top; cut the top modes to their least common piece.
     rest = [list(zip(*coalesced(layout), strict=True))[::-1] for layout in layouts]
     modes: list[tuple[int, ...]] = []

@@ -207,8 +207,10 @@ def contract_fused(
 
 
 def _repeats(tensor: Tensor) -> bool:
-    """Whether its elements repeat along something."""
+    """Whether its elements repeat along something, as those of a swizzled one may."""
     layout = tensor.layout
+    if not isinstance(layout, Layout):
+        return True
     return any(n > 1 and not step for n, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
 
