@@ -55,6 +55,7 @@ UPWARD = {
 """The modules that import of cutepy inside functions, and why: methods that are made in a room above."""
 ROOMS_OF_GPU = {
     "export",
+    "fusion",
     "inspect",
     "ir",
     "language",

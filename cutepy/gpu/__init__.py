@@ -73,7 +73,8 @@ from .language.printing import print
 from .language.ragged import ragged
 from .runtime import Adapter, Device, Limits, adapters, default_device, open_device
 from .runtime.call_cache import CallCache, cached_launches, static_type
-from .runtime.device_tensor import DeviceEngine, array, empty
+from .runtime.deferral import Deferral
+from .runtime.device_tensor import DeviceEngine, array, awaited_by, deferred_engine, empty
 from .runtime.profile import Profile, profile
 from .runtime.recording import Recording, record
 from .targets.wgsl import Dialect
@@ -82,11 +83,13 @@ from .trace.complex import Complex
 from .trace.kernel import KernelFunction, kernel
 
 if TYPE_CHECKING:
+    from .fusion import Fused, fused
     from .matmul import MatrixPlan, Plan, Tuning, explain_matmul, tune
     from .operations.copies import copy
     from .operations.pointwise import Pointwise, pointwise
 
 _ROOMS = {
+    "fusion": "Fused fused",
     "matmul": "MatrixPlan Plan Tuning explain_matmul tune",
     "operations.copies": "copy",
     "operations.pointwise": "Pointwise pointwise",
@@ -142,18 +145,18 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Export", "ExportedFunction",
-    "Expr", "Fold", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording",
-    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume", "at_most", "atomic_add",
-    "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min",
-    "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast",
-    "constant", "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane",
-    "launch", "load", "loop", "note", "open_device", "pointwise", "print", "profile", "ragged", "record",
-    "reduce_columns", "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup",
-    "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot", "subgroup_broadcast",
-    "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add", "subgroup_max", "subgroup_min",
-    "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor",
-    "subgroup_size", "thread", "tune", "uniform", "unroll", "when", "workgroup", "workgroup_argmax",
-    "workgroup_argmin", "workgroup_bytes", "workgroup_reduce", "workgroup_scan",
+    "Adapter", "ArgFold", "CallCache", "Complex", "Deferral", "Device", "DeviceEngine", "Dialect", "Export",
+    "ExportedFunction", "Expr", "Fold", "Fused", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan",
+    "Pointwise", "Profile", "Recording", "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume",
+    "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load",
+    "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "awaited_by", "barrier",
+    "bitcast", "cached_launches", "cast", "constant", "convert", "copy", "default_device", "deferred_engine",
+    "empty", "explain_matmul", "export", "fused", "kernel", "lane", "launch", "load", "loop", "note", "open_device",
+    "pointwise", "print", "profile", "ragged", "record", "reduce_columns", "reduce_rows", "select", "shared",
+    "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot",
+    "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add",
+    "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down",
+    "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune", "uniform", "unroll", "when",
+    "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce", "workgroup_scan",
 ]  # fmt: skip
 _refusing(globals(), ["array", "empty", "open_device", "static_type"])

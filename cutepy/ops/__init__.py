@@ -136,10 +136,12 @@ __all__ = [
     "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
 ]  # fmt: skip
 for _name in (
-    "all", "any", "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "matmul",
-    "max", "mean", "min", "norm", "prod", "softmax", "std", "sum", "take", "tensordot", "var",
+    "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "softmax", "std",
+    "take", "tensordot", "var",
 ):  # fmt: skip
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
+for _name in ("all", "any", "matmul", "max", "mean", "min", "norm", "prod", "sum"):
+    globals()[_name] = _cached_launches(deferred=True)(globals()[_name])  # `gpu.fused` may take the call
 _refusing(globals(), __all__)
 METHODS = frozenset({*functions.NAMED, *__all__}) - {
     "arange", "asarray", "assigned", "broadcast_arrays", "can_cast", "concat", "einsum", "empty", "empty_like",

@@ -15,10 +15,15 @@ from operation_cases import Recorded, recorded
 
 import cutepy.gpu
 from cutepy import ops
+from cutepy.gpu.fusion.chains import Ref, chain_of
 from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL
 from cutepy.gpu.matmul.plan import MatrixPlan, Plan
 from cutepy.gpu.operations import softmax as softmax_module
+from cutepy.gpu.operations.operand import ExecutionSite
+from cutepy.gpu.operations.pointwise import of_function
 from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.tensor import as_tensor, f32
+from cutepy.tensor.functions import FUNCTIONS
 
 OPERATION_CALLS = 10
 
@@ -58,10 +63,27 @@ def _run_operations() -> None:
             getattr(ops, name)(x, axis, engine="interpreter")
     for shape, axis in (((5, 300), 0), ((5, 20), 0), ((3, 5, 2), 1), ((20, 5), 1)):
         ops.take(np.zeros(shape, np.float32), [4, -5, 0], axis, engine="interpreter")
+    _run_chains(g)
     registers, softmax_module.WHOLE_ROWS = softmax_module.WHOLE_ROWS, 0
     ops.softmax(x[:, :300], engine="interpreter")
     softmax_module.WHOLE_ROWS = registers
     ops.softmax(g.standard_normal((2, 70_000), dtype=np.float32), engine="interpreter")
+
+
+def _run_chains(g: np.random.Generator) -> None:
+    steps = tuple((of_function(FUNCTIONS[name]), refs) for name, refs in CHAIN)
+    one, two = (chain_of(steps, results, (2, 1)) for results in ((("s", 1),), (("s", 0), ("s", 1))))
+    for shape in ((40, 300), (3, 30_000)):
+        x = g.standard_normal(shape, dtype=np.float32)
+        for y in (x.copy(), x[:1].copy()):
+            two.operation(x, y, 0.5, engine="interpreter")
+            for axis in (0, 1):
+                tensors, how = [as_tensor(x), as_tensor(y)], ("sum", axis, False, 0.0)
+                one.folded(ExecutionSite(None), tensors, [0.5], how, shape, f32)
+    two.operation(x.T, y.T, 0.5, engine="interpreter")
+
+
+CHAIN: tuple[tuple[str, tuple[Ref, ...]], ...] = (("exp", (("t", 0),)), ("fma", (("s", 0), ("t", 1), ("n", 0))))
 
 
 def _run_products_and_sums() -> None:

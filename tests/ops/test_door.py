@@ -16,7 +16,7 @@ from cutepy import gpu, make_layout, make_tensor, size
 from cutepy.tensor import as_tensor, functions, is_row_major, mode_layouts, mode_sizes, rules, with_layout
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("cutepy.ops", "cutepy.gpu.operations", "cutepy.gpu.matmul")
+ROOMS = ("cutepy.ops", "cutepy.gpu.operations", "cutepy.gpu.matmul", "cutepy.gpu.fusion")
 PUBLIC = ("cutepy", "cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.gpu", "cutepy.ops")
 WHOLE = ("cutepy.tensor.rules", "cutepy.tensor.functions", "cutepy.errors")
 """Modules that are public as they are: `cutepy` or `cutepy.tensor` exports them, and the reference has them."""

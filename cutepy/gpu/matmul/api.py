@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...tensor import CountingEngine, DType, Tensor, as_dtype, as_tensor, bool_, broadcast_to, mode_sizes, rules, u32
-from .. import cached_launches
+from .. import Deferral, cached_launches
 from ..operations.copies import copy
 from ..operations.operand import ExecutionSite, place_of, target_of, tensor_of
 from ..operations.pointwise import Pointwise, converted, launch_parameter, pointwise, type_of_number
@@ -32,7 +32,6 @@ from .plan import MatrixPlan, Plan, Sums
 from .plan_cache import tuned_plan
 
 
-@cached_launches
 def matmul(
     A: object,
     B: object,
@@ -48,6 +47,26 @@ def matmul(
 
     Returns `C`, or a new tensor where it is None.
     """
+    alone = plan is None and C is None and epilogue is None and not operands and sums == "f32"
+    if alone and engine == "wgpu" and (block := Deferral.current()) is not None:
+        taken = block.take(matmul, A, B)
+        if taken is not None:
+            return taken
+    return _matmul(A, B, C, plan=plan, engine=engine, sums=sums, epilogue=epilogue, **operands)
+
+
+@cached_launches
+def _matmul(
+    A: object,
+    B: object,
+    C: Tensor | None,
+    *,
+    plan: Plan | MatrixPlan | None,
+    engine: str,
+    sums: Sums,
+    epilogue: EpilogueLike | None,
+    **operands: object,
+) -> Tensor:
     if epilogue is None and operands:
         raise KernelError(f"matmul({', '.join(operands)}=...): these are for an epilogue, epilogue='c + ...'")
     operation, given = (None, {}) if epilogue is None else operation_of(epilogue, operands)

@@ -24,13 +24,13 @@ GB/s of 1 GiB on an H200, and 3,998 by the tiles of other walks."""
 @gpu.kernel(sizes={"source": "(...)", "result": "(...)"})
 def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
     """result[i] = source[i]."""
-    each_element([source], result, lambda value: gpu.cast(value, result.dtype), tiling)
+    each_element([source], [result], lambda value: (gpu.cast(value, result.dtype),), tiling)
 
 
 @gpu.kernel(sizes={"result": "(...)"})
 def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
     """result[i] = value."""
-    each_element([result], result, lambda _: gpu.constant(value, result.dtype), tiling)
+    each_element([result], [result], lambda _: (gpu.constant(value, result.dtype),), tiling)
 
 
 def filled(place: ExecutionSite, result: Tensor, value: float) -> Tensor:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -86,17 +86,33 @@ def stored(element: Element) -> Expr:
     return gpu.cast(element.value, element.dtype)
 
 
-def in_one_type(name: str, function: Callable[..., object]) -> Callable[..., Element]:
-    """A function of the kernel language over elements: they meet in one type before it is called, bool stays bool."""
+def value_as(found: Operand, dtype: DType) -> Expr:
+    """What a function of elements gave, as a value of `dtype`."""
+    return gpu.cast(found.value, dtype) if isinstance(found, Element) else gpu.constant(rounded(found, dtype), dtype)
 
-    def element(*operands: Operand) -> Element:
+
+def in_one_type(name: str, function: Callable[..., object], count: int = 0) -> Callable[..., Any]:
+    """A function of the kernel language over elements: they meet in one type before it is called, bool stays bool.
+    With a `count` it gives so many."""
+
+    def element(*operands: Operand) -> Element | tuple[Element, ...]:
         met = rules.result_type(name, *map(type_of, operands))
         kept = [isinstance(x, Element) and x.value.dtype is bool_ for x in operands]
         used = [_taken(x, bool_ if stays else met.accumulator) for x, stays in zip(operands, kept, strict=True)]
         found = function(*used)
+        if not count:
+            return given(found, met)
+        if not isinstance(found, tuple) or len(found) != count:
+            raise KernelError(
+                f"{name}: it gives {found!r}; return a tuple of {count} elements, as results={count} says"
+            )
+        return tuple([given(one, met) for one in found])
+
+    def given(found: object, met: DType) -> Element:
         if not isinstance(found, Expr):
             if not isinstance(found, bool | int | float):
-                raise KernelError(f"{name}: it gives {type(found).__name__}; return an element")
+                several = f", or say results={len(found)}" if isinstance(found, tuple) else ""
+                raise KernelError(f"{name}: it gives {type(found).__name__}; return an element{several}")
             return Element(_taken(found, met.accumulator), met)
         return Element(found, met if found.dtype is met.accumulator else found.dtype)
 

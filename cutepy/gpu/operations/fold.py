@@ -27,6 +27,7 @@ from ...tensor import (
     mode_layouts,
     mode_sizes,
     reduce_tree,
+    rules,
     thread_value_partition,
     transform,
     u32,
@@ -36,6 +37,7 @@ from .. import Expr, Fold
 from .copies import copy
 from .domain import THREADS, coordinate_of, known, vector_width, zipped
 from .operand import ExecutionSite
+from .pointwise import ElementFunction
 
 MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
 """Workgroups that fill a GPU several times over, so that its processors end at one time, and that just fill it."""
@@ -413,10 +415,42 @@ def dot_kernel(
     _fold((x, y), out, count, fold, plan, add)
 
 
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """A chain as what a fold takes of each column: its operation, and the types of its tensors and numbers."""
+
+    operation: ElementFunction
+    types: tuple[DType | rules.WeakNumber, ...]
+    dtype: DType
+
+    def of(self, elements: Sequence[Expr], numbers: Sequence[Expr]) -> Expr:
+        """What is folded, of the elements of the tensors."""
+        return self.operation.of_elements([*elements, *numbers], self.types, self.dtype)
+
+
+@gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
+def lifted_fold_kernel(
+    x: tuple[Tensor, ...],
+    out: Tensor,
+    count: float,
+    numbers: tuple[Expr, ...],
+    *,
+    fold: Fold,
+    plan: FoldPlan,
+    lift: Lift,
+) -> None:
+    """out[i, s, b] = the fold of `lift` of the elements of all x in row i, over what split s takes of it."""
+
+    def add(*values: Expr) -> Expr:
+        return fold.combine(values[-1], fold.taken(lift.of(values[:-1], numbers)))
+
+    _fold(x, out, count, fold, plan, add)
+
+
 def _fold(
     sources: tuple[Tensor, ...], out: Tensor, count: Any, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]
 ) -> None:
-    """The body of both kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
+    """The body of all three kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
     rows = Rows(sources[0], plan, size(out, 1))
     acc = make_tensor(fold.dtype, plan.registers)  # the text has it under this name
     fill(acc, fold.identity)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import from_modes, is_injective, joined
+from ...layout import Layout, from_modes, is_injective, joined
 from ...tensor import Array, DType, Tensor, as_tensor, gpu_dtype, make_tensor, rules, view_of
 from .. import Device, DeviceEngine, KernelFunction, Limits, array, default_device
 
@@ -49,11 +49,7 @@ class ExecutionSite:
     def new(self, shape: rules.Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
         """A new tensor to be filled, which holds anything on a device; `order` lists its axes, the fastest first
         (default: the last one first)."""
-        # Compact strides, from the fastest axis on; an axis of size 1 has stride 0, as in CuTe.
-        stride, step = [0] * len(shape), 1
-        for axis in range(len(shape))[::-1] if order is None else order:
-            stride[axis], step = (step if shape[axis] > 1 else 0), step * shape[axis]
-        layout = joined([from_modes([size], [d]) for size, d in zip(shape, stride, strict=True)])
+        layout, step = compact_layout(shape, order)
         if self.device is None:
             return Tensor(view_of(np.zeros(step, dtype.numpy)), layout)
         buffer = self.device.allocate(step * dtype.bytes, pooled=True)
@@ -62,6 +58,19 @@ class ExecutionSite:
     def put(self, values: Array) -> Tensor:
         """A new tensor with these values."""
         return make_tensor(values) if self.device is None else array(values, device=self.device)
+
+
+def compact_layout(shape: rules.Shape, order: Sequence[int] | None = None) -> tuple[Layout, int]:
+    """The compact layout of a new tensor, whose axes are fastest in this order, and its size.
+
+    >>> compact_layout((2, 3), (0, 1))
+    (Layout((2, 3), (1, 2)), 6)
+    """
+    # From the fastest axis on; an axis of size 1 has stride 0, as in CuTe.
+    stride, step = [0] * len(shape), 1
+    for axis in range(len(shape))[::-1] if order is None else order:
+        stride[axis], step = (step if shape[axis] > 1 else 0), step * shape[axis]
+    return joined([from_modes([size], [d]) for size, d in zip(shape, stride, strict=True)]), step
 
 
 def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> ExecutionSite:

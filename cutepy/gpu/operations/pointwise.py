@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
 from math import prod
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from ...tensor import (
     gpu_dtype,
     least_strides,
     local_tile,
+    make_fragment_like,
     mode_layouts,
     mode_sizes,
     rules,
@@ -40,9 +41,9 @@ from ...tensor import (
     transform,
     with_layout,
 )
-from .. import CallCache, DeviceEngine, Dialect, Expr, KernelFunction
+from .. import CallCache, Deferral, DeviceEngine, Dialect, Expr, KernelFunction
 from .domain import THREADS, Tiling, TransposedTile, coordinate_of, staged_layout, tiling_of, vector_width, zipped
-from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
+from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of, value_as
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 
 TYPES_KEPT = 128
@@ -68,64 +69,59 @@ class PointwisePlan:
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call made ready: what the kernel gets, in order, its plan, and the result as the caller sees it."""
+    """A call made ready: what the kernel gets, in order, its plan, and the results as the caller sees them."""
 
-    arguments: tuple[Tensor | rules.Number | np.generic, ...]
+    arguments: tuple[Tensor | rules.Number | np.generic | tuple[Tensor, ...], ...]
     plan: PointwisePlan
     place: ExecutionSite
-    result: Tensor
+    results: tuple[Tensor, ...]
 
 
-class Pointwise:
-    """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it."""
+class ElementFunction:
+    """A function of one element of each operand, which gives one element or `count`, as a kernel over tensors."""
 
     #: What kernels that call it depend on.
-    __kernel_parts__ = ("element", "names", "name", "formula")
+    __kernel_parts__ = ("element", "names", "name", "formula", "count")
 
     def __init__(
         self,
-        element: Callable[..., Operand],
+        element: Callable[..., Any],
         names: tuple[str, ...],
         name: str,
         *,
         formula: str = "",
         of_table: bool = False,
+        count: int = 1,
     ) -> None:
         """`of_table` tells that it is made of functions of the table alone, which capture nothing that changes."""
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
         self.element, self.names, self.name, self.formula = element, names, name, " ".join(formula.split())
         self.function: Callable[..., object] = element
+        self.of_table, self.count = of_table, count
         self.kernel = KernelFunction(self._body())
-        self._results: dict[Hashable, DType] = {}
+        self._results: dict[Hashable, tuple[DType, ...]] = {}
         self._cache = CallCache()
-        self._captured: Callable[[], Hashable] = tuple if of_table else self.kernel.captures.captured
+        self.captured: Callable[[], Hashable] = tuple if of_table else self.kernel.captures.captured
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
 
-    def __call__(self, *operands: object, out: Tensor | None = None, engine: str = "wgpu", **named: object) -> Tensor:
-        """The operation on tensors, arrays and numbers, in the order of its names or by name.
-
-        The result is a new tensor, in the order of strides of the first operand that has its shape, or `out`.
-        Raises KernelError for operands that do not broadcast, types that do not meet, and an `out` that does not fit.
-        """
-        values = (
-            tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
-        )
+    def _called(self, operands: tuple[object, ...], outs: tuple[Tensor, ...], engine: str) -> Tensor | None:
+        """A call, its operands in order, recorded or to be recorded: into `outs`, or of one result a new tensor."""
         return self._cache.call(
-            (*values, out, engine),
-            lambda: self._run(values, out, engine),
-            key=self._captured,
-            parameters=lambda: self._numbers(values),
+            (*operands, *outs, engine),
+            lambda: self._run(operands, outs, engine),
+            key=self.captured,
+            parameters=lambda: self._numbers(operands),
         )
 
-    def _run(self, operands: tuple[object, ...], out: Tensor | None, engine: str) -> Tensor:
+    def _run(self, operands: tuple[object, ...], outs: tuple[Tensor, ...], engine: str) -> Tensor | None:
         """A call that is not recorded yet, its operands in order."""
-        call = self._bind(operands, {}, out, engine)
-        if call.result.size:
+        call = self._bind(operands, {}, outs, engine)
+        if call.results[0].size:
             call.place.run(self.kernel, *call.arguments, plan=call.plan)
-        return call.result
+        return call.results[0] if self.count == 1 else None
 
     def _numbers(self, operands: tuple[object, ...]) -> tuple[str, ...]:
         """The names of those that are launch parameters."""
@@ -134,37 +130,48 @@ class Pointwise:
     def wgsl(self, *operands: object, out: Tensor | None = None, dialect: Dialect = "naga", **named: object) -> str:
         """The WGSL text for these operands."""
         held = any(isinstance(getattr(x, "engine", None), DeviceEngine) for x in (*operands, *named.values(), out))
-        call = self._bind(operands, named, out, "wgpu" if held else "interpreter")
+        call = self._bind(operands, named, () if out is None else (out,), "wgpu" if held else "interpreter")
         return self.kernel.wgsl(*call.arguments, plan=call.plan, dialect=dialect)
 
     def _bind(
-        self, operands: tuple[object, ...], named: Mapping[str, object], out: Tensor | None, engine: str
+        self, operands: tuple[object, ...], named: Mapping[str, object], outs: tuple[Tensor, ...], engine: str
     ) -> BoundCall:
         # The operands by name: tensors, and numbers, which are launch parameters.
         values = self._sorted(operands, named)
         numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
-        place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
+        place = place_of(self.name, engine, [*tensors.values(), *outs])
         types = {k: tensors[k].dtype if k in tensors else type_of_number(numbers[k]) for k in self.names}
-        # What the rules say of the result, and the tensor that takes it.
-        dtype = self.result_type(types, numbers)
+        # What the rules say of the results, and the tensors that take them.
+        dtypes = self.result_types(types, numbers)
         shape = rules.broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
-        result = _new_result(place, shape, dtype, tensors.values()) if out is None else target_of(self.name, out)
-        if mode_sizes(result) != shape:
-            raise KernelError(f"{self.name}: out has the shape {mode_sizes(result)}, the operands give {shape}")
-        if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):
-            raise KernelError(f"{self.name}: out holds {result.dtype}, the operands give {dtype}; convert with astype")
-        _check_alias(self.name, tensors, result)
+        results = tuple(
+            [target_of(self.name, out) for out in outs]
+            or [place.new(shape, dtype, result_order(shape, tensors.values())) for dtype in dtypes]
+        )
+        for dtype, result in zip(dtypes, results, strict=True):
+            if mode_sizes(result) != shape:
+                raise KernelError(f"{self.name}: out has the shape {mode_sizes(result)}, the operands give {shape}")
+            if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):
+                raise KernelError(
+                    f"{self.name}: out holds {result.dtype}, the operands give {dtype}; convert with astype"
+                )
+            _check_alias(self.name, tensors, result)
+        if any(shares_memory(a, b) for i, a in enumerate(results) for b in results[:i]):
+            raise KernelError(f"{self.name}: two of its results share memory; give each a tensor of its own")
         plan = PointwisePlan(tuple(types.values()), None)
-        if not result.size:
-            return BoundCall((), plan, place, result)
-        # The tensors over the modes that all of them share.
+        if not results[0].size:
+            return BoundCall((), plan, place, results)
+        # The tensors over the modes that all of them share; results that lie in several orders, element by element.
         stretched = {k: broadcast_to(place.bring(t), shape) for k, t in tensors.items()}
-        walked, tiling = walk([*stretched.values(), result])
-        ready: dict[str, Tensor | rules.Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
+        walked, tiling = walk([*stretched.values(), *results])
+        targets = tuple(walked[len(stretched) :])
+        if any(target.layout != targets[0].layout for target in targets):
+            tiling = None
+        ready: dict[str, Tensor | rules.Number | np.generic] = dict(zip(stretched, walked, strict=False))
         ready |= {k: launch_parameter(number, types.values()) for k, number in numbers.items()}
-        arguments = (*(ready[name] for name in self.names), walked[-1])
-        return BoundCall(arguments, PointwisePlan(plan.types, tiling), place, result)
+        arguments = (*(ready[name] for name in self.names), targets[0] if self.count == 1 else targets)
+        return BoundCall(arguments, PointwisePlan(plan.types, tiling), place, results)
 
     def _sorted(self, operands: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
         """The operands by name, in the order of the names. Raises KernelError unless each is given once."""
@@ -182,6 +189,12 @@ class Pointwise:
 
         Raises TensorError as the rules do, also for a whole number beyond the type that it meets.
         """
+        return self.result_types(types, numbers)[0]
+
+    def result_types(
+        self, types: Mapping[str, DType | rules.WeakNumber], numbers: Mapping[str, Any]
+    ) -> tuple[DType, ...]:
+        """The element types of all that it gives."""
         operands = [
             numbers[name] if isinstance(dtype, rules.WeakNumber) and dtype.kind != "f" else dtype
             for name, dtype in types.items()
@@ -191,37 +204,46 @@ class Pointwise:
         if found is None:
             # A number's value is not known in the kernel: it is a value of f32, and the rules know its kind.
             types_met = [operand.accumulator if isinstance(operand, DType) else f32 for operand in operands]
-            given = gpu.abstract_eval(lambda *values: self.element(*map(Element, values, operands)), *types_met)
-            found = gpu_dtype(rules.result_type(self.name, type_of(given)))
+            given = gpu.abstract_eval(lambda *values: self._elements(map(Element, values, operands)), *types_met)
+            found = tuple([gpu_dtype(rules.result_type(self.name, type_of(one))) for one in given])
             if len(self._results) >= TYPES_KEPT:
                 self._results.clear()
             self._results[key] = found
         return found
 
+    def _elements(self, operands: Iterable[Element]) -> tuple[Operand, ...]:
+        """All that the function gives for these elements."""
+        found = self.element(*operands)
+        return (found,) if self.count == 1 else tuple(found)
+
     def of_elements(self, values: Iterable[Scalars], types: tuple[DType | rules.WeakNumber, ...], dtype: DType) -> Expr:
         """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
-        found = self.element(*map(_element, values, types))
-        if not isinstance(found, Element):
-            return gpu.constant(rounded(found, dtype), dtype)
-        return gpu.cast(found.value, dtype)
+        return self._all_of_elements(values, types, (dtype,))[0]
+
+    def _all_of_elements(
+        self, values: Iterable[Scalars], types: tuple[DType | rules.WeakNumber, ...], dtypes: Iterable[DType]
+    ) -> tuple[Expr, ...]:
+        found = self._elements(map(_element, values, types))
+        return tuple([value_as(one, dtype) for one, dtype in zip(found, dtypes, strict=True)])
 
     def _body(self) -> Callable[..., None]:
         """The function that is traced, with a parameter for each operand, by its name, for the result, and `plan`."""
         names, formula = self.names, self.formula
 
-        def body(*values: Tensor | Expr, plan: PointwisePlan) -> None:
+        def body(*values: Any, plan: PointwisePlan) -> None:
             *operands, result = values
+            results = result if isinstance(result, tuple) else (result,)
+            dtypes = [target.dtype for target in results]
             if formula:
                 gpu.note(formula=formula)
             tensors = [v for v in operands if isinstance(v, Tensor)]
 
-            def element(*of_tensors: Expr) -> Expr:
+            def elements(*of_tensors: Expr) -> tuple[Expr, ...]:
                 left = iter(of_tensors)
                 given = (next(left) if isinstance(v, Tensor) else v for v in operands)
-                return self.of_elements(given, plan.types, result.dtype)
+                return self._all_of_elements(given, plan.types, dtypes)
 
-            assert isinstance(result, Tensor)
-            each_element(tensors, result, element, plan.tiling)
+            each_element(tensors, results, elements, plan.tiling)
 
         # The kernel's parameters are told by a signature: their names are known only now.
         keep = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -231,7 +253,49 @@ class Pointwise:
         return body
 
 
-def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
+class Pointwise(ElementFunction):
+    """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it."""
+
+    def __call__(self, *operands: object, out: Tensor | None = None, engine: str = "wgpu", **named: object) -> Tensor:
+        """The operation on tensors, arrays and numbers, in the order of its names or by name.
+
+        The result is a new tensor, in the order of strides of the first operand that has its shape, or `out`.
+        Raises KernelError for operands that do not broadcast, types that do not meet, and an `out` that does not fit.
+        """
+        values = (
+            tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
+        )
+        if out is None and engine == "wgpu" and (block := Deferral.current()) is not None:
+            taken = block.take(self, *values)
+            if taken is not None:
+                return taken
+        found = self._called(values, () if out is None else (out,), engine)
+        assert found is not None, "one result"
+        return found
+
+
+class PointwiseTuple(ElementFunction):
+    """An elementwise operation with several results, made by `pointwise(function, results=n)`."""
+
+    def __call__(
+        self, *operands: object, out: tuple[Tensor, ...] | None = None, engine: str = "wgpu", **named: object
+    ) -> tuple[Tensor, ...]:
+        """As a `Pointwise`, with a tensor for each result, from one launch."""
+        values = tuple(self._sorted(operands, named).values())
+        if out is not None and len(out) != self.count:
+            raise KernelError(f"{self!r} gives {self.count} results; out has {len(out)} tensors")
+        outs = self._bind(values, {}, (), engine).results if out is None else tuple(out)
+        self._called(values, outs, engine)
+        return outs
+
+
+@overload
+def pointwise(what: str | Callable[..., Scalars]) -> Pointwise: ...
+@overload
+def pointwise(what: Callable[..., tuple[Scalars, ...]], *, results: int) -> PointwiseTuple: ...
+def pointwise(
+    what: str | Callable[..., Scalars | tuple[Scalars, ...]], *, results: int = 0
+) -> Pointwise | PointwiseTuple:
     """An elementwise operation from a formula, or from a function of one element of each operand.
 
     >>> axpy = pointwise("a + alpha * b")
@@ -243,16 +307,29 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     >>> relu(np.int32([-1, 5]), engine="interpreter").numpy().tolist()
     [0, 5]
 
+    With `results`, the function gives a tuple of so many elements, and a call so many tensors from one launch:
+
+    >>> wave = pointwise(lambda x, y: (x + y, x - y), results=2)
+    >>> [t.numpy().tolist() for t in wave(np.float32([3, 4]), 1.0, engine="interpreter")]
+    [[4.0, 5.0], [2.0, 3.0]]
+
     Raises KernelError, with a caret under the place, for a text that is no formula.
     """
     if isinstance(what, str):
+        if results:
+            raise KernelError(f"pointwise({what!r}, results={results}): a formula gives one element; pass a function")
         return _of_formula(what)
     if not inspect.isfunction(what):
         raise KernelError(f"pointwise({shown(what)}): give a formula as a text, or a function of elements")
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")
-    made = Pointwise(in_one_type(what.__name__, what), tuple(p.name for p in parameters), what.__name__)
+    names = tuple(p.name for p in parameters)
+    made: Pointwise | PointwiseTuple = (
+        PointwiseTuple(in_one_type(what.__name__, what, results), names, what.__name__, count=results)
+        if results
+        else Pointwise(in_one_type(what.__name__, what), names, what.__name__)
+    )
     made.function = what
     update_wrapper(made, what)
     return made
@@ -309,26 +386,42 @@ def _tiling(domain: tuple[Layout, ...], width: int) -> Tiling | None:
     return tiling_of(domain, width=width)
 
 
-def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
-    """The body of a kernel: `result[i] = element(*[t[i] for t in tensors])`, by tiles, or element by element."""
-    extents = leaves(result.shape)
+def each_element(
+    tensors: Sequence[Tensor],
+    results: Sequence[Tensor],
+    elements: Callable[..., tuple[Expr, ...]],
+    tiling: Tiling | None,
+) -> None:
+    """The body of a kernel: `results[k][i] = elements(*[t[i] for t in tensors])[k]`, by tiles, or element by element.
+    Of several results the operands are read once, into registers."""
+    last = results[-1]
+    extents = leaves(last.shape)
     # Counted through all modes: neighbouring threads take neighbouring coordinates, four each.
     if tiling is None:
-        gpu.launch(grid=ceil_div(size(result), 4 * THREADS), threads=THREADS)
-        alike = all(t.rank == len(leaves(t.shape)) == len(extents) for t in (*tensors, result))
+        gpu.launch(grid=ceil_div(size(last), 4 * THREADS), threads=THREADS)
+        alike = all(t.rank == len(leaves(t.shape)) == len(extents) for t in (*tensors, *results))
         for turn in range(4):
             i = gpu.workgroup.x * (4 * THREADS) + turn * THREADS + gpu.thread
-            with gpu.when(i < size(result)):
+            with gpu.when(i < size(last)):
                 at = coordinate_of(i, extents) if alike and len(extents) > 1 else i
-                result[at] = element(*[t[at] for t in tensors])
+                for result, value in zip(results, elements(*[t[at] for t in tensors]), strict=True):
+                    result[at] = value
         return
     tiles = [ceil_div(extent, side) for extent, side in zip(extents, tiling.tile, strict=True)]
     gpu.launch(grid=prod(tiles), threads=tiling.threads)
     here = coordinate_of(gpu.workgroup.x, tiles)
-    parts = [local_tile(t, tiling.tile, here) for t in (*tensors, result)]
+    parts = [local_tile(t, tiling.tile, here) for t in (*tensors, *results)]
     if tiling.transposed is not None:
         parts = staged(parts, tiling.transposed, tiling.crossing)
-    transform(*(thread_value_partition(part, tiling.owned) for part in parts), op=element)
+    mine = [thread_value_partition(part, tiling.owned) for part in parts]
+    sources, targets = mine[: len(tensors)], mine[len(tensors) :]
+    if len(targets) > 1:
+        held = [make_fragment_like(source) for source in sources]
+        for source, fragment in zip(sources, held, strict=True):
+            copy(source, fragment)
+        sources = held
+    for number, target in enumerate(targets):
+        transform(*sources, target, op=lambda *values, number=number: elements(*values)[number])
 
 
 def staged(tiles: list[Tensor], transposed: TransposedTile, crossing: Sequence[int]) -> list[Tensor]:
@@ -342,13 +435,13 @@ def staged(tiles: list[Tensor], transposed: TransposedTile, crossing: Sequence[i
     return found
 
 
-def _new_result(place: ExecutionSite, shape: rules.Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
-    """A new tensor for the result, its axes in memory in the order of the first operand that has its shape."""
+def result_order(shape: rules.Shape, operands: Iterable[Tensor]) -> list[int] | None:
+    """The order in memory of a new result's axes, the fastest first: that of the first operand that has its shape."""
     whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
-        return place.new(shape, dtype)
+        return None
     steps = least_strides(whole)
-    return place.new(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
+    return sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis))
 
 
 def type_of_number(number: rules.Number | np.generic) -> DType | rules.WeakNumber:

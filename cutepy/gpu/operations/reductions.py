@@ -15,8 +15,20 @@ import numpy as np
 
 from ... import gpu
 from ...layout import Layout, ceil_div, joined, size
-from ...tensor import Tensor, f32, fill, make_tensor, mode_layouts, mode_sizes, rules, transform, u32, with_layout
-from .. import ArgFold, Expr, Fold, cached_launches
+from ...tensor import (
+    DType,
+    Tensor,
+    f32,
+    fill,
+    make_tensor,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    transform,
+    u32,
+    with_layout,
+)
+from .. import ArgFold, Deferral, Expr, Fold, cached_launches
 from .copies import copy, filled
 from .domain import zipped
 from .fold import (
@@ -94,13 +106,21 @@ def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> I
     return passes(place, *call.matrices(place, out), Fold.over(name, call.tensor.dtype), call.count)
 
 
-@cached_launches
 def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, option: float = 0) -> Tensor:
     """What the reduction of this name gives, where `x` is or `engine` computes; `option` is the correction of a
     variance, or the order of a norm.
 
     Raises TensorError as the rules do.
     """
+    if engine == "wgpu" and (block := Deferral.current()) is not None:
+        taken = block.take(folded, name, x, axes, keepdims, option)
+        if taken is not None:
+            return taken
+    return _folded(name, x, axes, keepdims, engine, option)
+
+
+@cached_launches
+def _folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, option: float) -> Tensor:
     # What it is, by the rules, and where its result is.
     tensor = tensor_of(name, x)
     call = Reduction(tensor, rules.chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
@@ -119,11 +139,18 @@ def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, 
     elif name in ("var", "std"):
         variance_of_rows(place, *here.matrices(place, out), correction=float(option), root=name == "std")
     else:
-        norm = "norm1" if option == 1 else "norm2" if option == 2 else "norminf"
-        of_norm = passes(place, *here.matrices(place, out), Fold(norm, wanted.accumulator))
-        for operands, static in of_norm if name == "norm" else launches(name, here, place, out):
+        fold = fold_of(name, tensor.dtype, option)
+        for operands, static in passes(place, *here.matrices(place, out), fold, here.count):
             place.run(fold_kernel, *operands, **static)
     return out
+
+
+def fold_of(name: str, dtype: DType, option: float = 0) -> Fold:
+    """The fold of a reduction of elements of `dtype`."""
+    if name == "norm":
+        norm = "norm1" if option == 1 else "norm2" if option == 2 else "norminf"
+        return Fold(norm, rules.folded_type(name, dtype).accumulator)
+    return Fold.over(name, dtype)
 
 
 def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:

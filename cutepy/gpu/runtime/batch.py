@@ -312,6 +312,11 @@ def taping() -> bool:
     return _RUNNING.get() is not None
 
 
+def running_tape() -> Tape | None:
+    """The innermost tape that runs in this thread."""
+    return _RUNNING.get()
+
+
 def tell(device: Device, what: DeviceBuffer | Launch | None) -> None:
     """Write on the tapes that run: a pooled buffer that was made, a launch, or None for anything else."""
     tape = _RUNNING.get()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from struct import pack
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast, overload
 from weakref import WeakSet
 
 import numpy as np
@@ -21,7 +21,8 @@ from ...tensor import DType, Tensor
 from ...tensor.functions import Function
 from . import Device, DeviceBuffer
 from .batch import Played, Tape, taped
-from .device_tensor import DeviceEngine
+from .deferral import Deferral
+from .device_tensor import DeviceEngine, settled
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,8 +78,9 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
         kind: type = type(value)
         if type(value) is Tensor:
             engine = value.engine
-            if type(engine) is not DeviceEngine or value.guard is not None:
+            if (type(engine) is not DeviceEngine and not settled(engine)) or value.guard is not None:
                 return None
+            assert isinstance(engine, DeviceEngine)
             buffer = engine.buffer
             # Buffers enter the key by their order of first use, so other buffers make the same key, and equal ones stay
             # equal.
@@ -187,6 +189,9 @@ def recorded(
             return None
         varying.append(tuple((i, names.index(p.name)) for i, p in enumerate(program.params) if p.name in names))
         launches.append((program, tuple(places[id(operand)] for operand in operands), params))
+    # A number that no launch has as a parameter of its name may be part of another.
+    if {which for each in varying for _, which in each} != set(range(len(names))):
+        return None
     kept = _result_of(result, args, places)
     return None if kept is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), kept)
 
@@ -269,12 +274,17 @@ class CallCache:
 _CACHES: WeakSet[CallCache] = WeakSet()
 
 
-def cached_launches(operation: Callable[P, R]) -> Callable[P, R]:
+@overload
+def cached_launches(operation: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def cached_launches(*, deferred: bool) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def cached_launches(operation: Callable[..., Any] | None = None, *, deferred: bool = False) -> Callable[..., Any]:
     """A decorator: an operation whose launches are recorded at the first call, and replayed by calls like it.
 
     Calls are alike whose tensors are on one device and have equal layouts and types, and whose other arguments are
     equal; what the operation allocates and launches must follow from these alone, not from elements. A call with
-    arguments that are not static (`static_type`) is computed as if there were no decorator.
+    arguments that are not static (`static_type`) is computed as if there were no decorator; and so is, inside a block
+    such as `gpu.fused`, a call of an operation that is `deferred`, for it asks the block to take the call.
 
     >>> @cached_launches
     ... def doubled(x):
@@ -282,10 +292,18 @@ def cached_launches(operation: Callable[P, R]) -> Callable[P, R]:
     >>> doubled(3)
     3
     """
+    if operation is None:
+        return partial(_cached, deferred=deferred)
+    return _cached(operation, deferred=deferred)
+
+
+def _cached(operation: Callable[P, R], *, deferred: bool) -> Callable[P, R]:
     cache = CallCache()
 
     @wraps(operation)
     def call(*args: P.args, **named: P.kwargs) -> R:
+        if deferred and Deferral.current() is not None:
+            return operation(*args, **named)
         given: tuple[object, ...] = (*args, *named.values()) if named else args
         return cache.call(given, lambda: operation(*args, **named), key=lambda: tuple(named))
 

@@ -58,6 +58,7 @@ from .buffer import (
     pooled_bytes,
     stored_itemsize,
 )
+from .deferral import before_launches, before_writing
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
@@ -360,6 +361,7 @@ class Device:
                 f"{program.entry}: {size} workgroups, but it is proven to need no checks for {program.grid} only; "
                 "launch a program made for that grid, or one made with checks='always'"
             )
+        before_launches([(program, range(len(operands)), ())], operands)
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
         self._prepare_for(program)
         with Exclusive(self, program.entry):
@@ -397,6 +399,7 @@ class Device:
         Calls with one object for `same` make the same launches over the same buffers, and are bound once for these.
         Where they make no buffer, a call that was bound takes no lock.
         """
+        before_launches(launches, buffers)
         if len(self.pending) >= LAUNCHES:
             self._make_room()
         if same is not None and not made and self.runtime.raises_when_lost and not (self._failed or self._dead):
@@ -485,6 +488,7 @@ class Device:
 
         Raises DeviceError where one of them was freed, or failed before.
         """
+        before_writing(buffers)
         for batch in batches if self._profiled is None else batches_of(self.runtime, launches, 1):
             self._throttle()
             with Exclusive(self, "play"):
@@ -553,6 +557,7 @@ class Device:
 
         Raises as `launch`.
         """
+        before_launches([(program, range(len(operands)), ())], operands)
         self._make_room()
         bound = None
         if self.runtime.raises_when_lost and not (self._failed or self._dead):
@@ -816,6 +821,7 @@ class Device:
                 raise DeviceError(text)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
+        before_writing((buffer,))
         tell(self, None)
         for start in range(0, max(1, data.size), CHUNK):
             chunk = data[start : start + CHUNK]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,72 @@ class DeviceEngine:
 _set_buffer, _set_dtype, _set_length, _set_space, _set_name, _set_writable = (
     vars(DeviceEngine)[name].__set__ for name in ("buffer", "dtype", "length", "space", "name", "writable")
 )
+
+
+class Awaited(Protocol):
+    """A result that is not there yet."""
+
+    @property
+    def device(self) -> Device:
+        """Where it will be."""
+        ...
+
+    def computed(self) -> DeviceBuffer:
+        """Its memory, which launches have filled."""
+        ...
+
+
+class _Promise:
+    """What an engine has in the place of its buffer; it lives as long as the engine."""
+
+    __slots__ = ("__weakref__", "awaited")
+
+    def __init__(self, awaited: Awaited) -> None:
+        self.awaited = awaited
+
+
+class DeferredEngine(DeviceEngine):
+    """An engine whose elements are computed when its buffer is asked for; from then on its class is `DeviceEngine`."""
+
+    __slots__ = ()
+
+    @property
+    def buffer(self) -> DeviceBuffer:
+        """The memory, which is filled first."""
+        held: _Promise | DeviceBuffer = _held(self)
+        buffer = held.awaited.computed() if isinstance(held, _Promise) else held
+        _set_buffer(self, buffer)
+        object.__setattr__(self, "__class__", DeviceEngine)
+        return buffer
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the elements, or will."""
+        held: _Promise | DeviceBuffer = _held(self)
+        return held.awaited.device if isinstance(held, _Promise) else held.device
+
+
+_held = vars(DeviceEngine)["buffer"].__get__
+
+
+def settled(engine: object) -> bool:
+    """Whether an engine waited for its elements; now it does not."""
+    return isinstance(engine, DeferredEngine) and engine.buffer is not None
+
+
+def awaited_by(engine: object) -> Awaited | None:
+    """The result that an engine waits for."""
+    held = _held(engine) if isinstance(engine, DeferredEngine) else None
+    return held.awaited if isinstance(held, _Promise) else None
+
+
+def deferred_engine(awaited: Awaited, dtype: DType, length: int) -> tuple[DeviceEngine, weakref.ref[object]]:
+    """An engine of so many elements that waits for a result, and a reference that is dead when nobody holds the engine
+    any more."""
+    promise = _Promise(awaited)
+    found = DeferredEngine.__new__(DeferredEngine)
+    DeviceEngine.__init__(found, promise, dtype, length)  # type: ignore[arg-type]
+    return found, weakref.ref(promise)
 
 
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:

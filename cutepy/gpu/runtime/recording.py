@@ -18,6 +18,7 @@ from ...tensor import Tensor
 from . import default_device
 from .batch import Batch, Tape, batches_of, taped
 from .buffer import DeviceBuffer, padded
+from .deferral import before_recording
 from .device import Device, Exclusive
 from .device_tensor import DeviceEngine
 from .pipeline import BoundLaunch
@@ -173,6 +174,7 @@ def record(device: Device | None = None) -> Iterator[Recording]:
     """
     target = device if device is not None else default_device()
     recording = Recording(target)
+    before_recording()
     with taped(target) as tape:
         yield recording
     recording._take(tape)

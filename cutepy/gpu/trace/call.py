@@ -28,7 +28,7 @@ from ...tensor.tensor import Tensor
 from ..ir import Kernel
 from ..ir.operators import U32_LIMIT
 from ..ir.weak import SCALARS
-from ..runtime.device_tensor import DeviceEngine
+from ..runtime.device_tensor import DeviceEngine, settled
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
 from .sizes import LARGEST
@@ -505,8 +505,9 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             engine, part = value.engine, ""
             if isinstance(engine, PackedEngine):
                 engine, part = engine.words, engine.dtype.name
-            if type(engine) is not DeviceEngine or value.guard is not None:
+            if (type(engine) is not DeviceEngine and not settled(engine)) or value.guard is not None:
                 return None
+            assert isinstance(engine, DeviceEngine)
             slot = len(bound)
             if engine.buffer in buffers:
                 slot = next((i for i, other in enumerate(bound) if _same_memory(engine, other)), slot)

@@ -17,7 +17,7 @@ from ...layout import Layout
 from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
 from ..runtime.batch import taping, tell
-from ..runtime.device_tensor import DeviceEngine
+from ..runtime.device_tensor import DeviceEngine, settled
 from ..runtime.formulas import Formula, shared, text_of
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
@@ -94,6 +94,7 @@ class _Writer:
         self.values: dict[int, object] = {}  # what each argument is in this call
         self.waiting: dict[Formula, str] = {}
         self.scope: dict[str, object] = {"Tensor": Tensor, "DeviceEngine": DeviceEngine, "Layout": Layout}
+        self.scope["settled"] = settled
         self.names: dict[Formula, str] = {}
         self.lines: list[str] = []
         self.first: dict[int, int] = {}  # by slot: its first argument
@@ -166,7 +167,8 @@ class _Writer:
         self.lines += [
             f"        if type(a{i}) is not Tensor or a{i}.guard is not None: return None",
             f"        e{i}, l{i}, o{i} = a{i}.engine, a{i}.layout, a{i}.offset",
-            f"        if type(e{i}) is not DeviceEngine or type(l{i}) is not Layout: return None",
+            f"        if type(e{i}) is not DeviceEngine and not settled(e{i}): return None",
+            f"        if type(l{i}) is not Layout: return None",
             f"        if e{i}.dtype is not D{i} or e{i}.writable is not {engine.writable}: return None",
             f"        if l{i}.facts is not None: return None",
             f"        b{i} = e{i}.buffer",
