@@ -26,7 +26,11 @@ Terms = TypeVar("Terms", bound="dict[Any, int]")
 
 def added(one: Terms, two: dict[Any, int], factor: int, short: Callable[[int], int] | None = None) -> Terms:
     """The coefficients of `one` plus `factor` times those of `two`, none of them 0."""
-    terms = type(one)(one)
+    return _add(type(one)(one), two, factor, short)
+
+
+def _add(terms: Terms, two: dict[Any, int], factor: int, short: Callable[[int], int] | None = None) -> Terms:
+    """`terms`, which is being built, with `factor` times the coefficients of `two` added."""
     for atom, c in two.items():
         total = terms.get(atom, 0) + factor * c
         if total := short(total) if short else total:
@@ -80,7 +84,7 @@ class Poly(dict[Monomial, int]):
             return Poly({monomial: other * coefficient for monomial, coefficient in self.items()} if other else {})
         total = Poly()
         for one, a in self.items():
-            total = total.plus(Poly({times(one, another): b for another, b in other.items()}), a)
+            _add(total, {times(one, another): b for another, b in other.items()}, a)
         return total
 
     def __pow__(self, exponent: int) -> Poly:
@@ -108,9 +112,11 @@ class Poly(dict[Monomial, int]):
         """This polynomial with `by` in the place of one unknown."""
         total = Poly()
         for monomial, coefficient in self.items():
-            exponent = dict(monomial).get(number, 0)
-            rest = tuple(entry for entry in monomial if entry[0] != number)
-            total = total + Poly({rest: coefficient}) * by**exponent
+            if exponent := dict(monomial).get(number):
+                rest = tuple([entry for entry in monomial if entry[0] != number])
+                _add(total, Poly({rest: coefficient}) * by**exponent, 1)
+            else:
+                _add(total, {monomial: coefficient}, 1)
         return total
 
     def above(self, lows: Mapping[int, int]) -> Poly:
