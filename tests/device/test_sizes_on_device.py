@@ -8,7 +8,7 @@ from size_kernels import CASES
 
 from cutepy import gpu
 from cutepy.gpu.runtime import Device
-from cutepy.layout import Layout, _
+from cutepy.layout import Layout, _, ceil_div
 from cutepy.tensor import Tensor, copy, local_partition
 
 
@@ -73,6 +73,24 @@ def test_a_quick_call_is_of_the_sizes_that_it_has(device: Device) -> None:
         assert (y.numpy() == 2 * np.arange(begin, begin + 20)).all()
         scale(3.0, part, y)
         assert (y.numpy() == 3 * np.arange(begin, begin + 20)).all()
+
+
+def test_a_call_on_a_device_asks_for_no_other(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other() -> Device:
+        raise AssertionError("the default device")
+
+    @gpu.kernel
+    def doubled(x: "(n)", y: "(n)") -> None:
+        gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < x.shape[0]:
+            y[i] = 2 * x[i]
+
+    monkeypatch.setattr("cutepy.gpu.trace.kernel.default_device", other)
+    for n in (5, 70, 5):
+        x, y = gpu.array(np.arange(n, dtype=np.float32), device=device), gpu.empty(n, "f32", device=device)
+        doubled(x, y)
+        assert (y.numpy() == 2 * np.arange(n)).all() and doubled.size_reason == ""
 
 
 def test_a_second_length_is_taken_as_any_length(device: Device) -> None:
