@@ -92,6 +92,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "x.operands and self.holds(x) -> (x.operands or self.holds(x))",
     ): "an expression that holds nothing to be named is rebuilt of the same operands: it is itself",
     (
+        "cutepy/gpu/trace/state.py",
+        "emitted: int = 0",
+        "0 -> (1)",
+    ): "a limit of effort: one statement less",
+    (
         "cutepy/gpu/lower/hoist.py",
         "break",
         "break -> pass",
