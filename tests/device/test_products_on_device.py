@@ -139,3 +139,23 @@ def test_bytes_on_a_device_stay_there(device: Device, size: tuple[int, int, int]
         moved = np.moveaxis(numbers.numpy(), axis, -1)
         bytes_of = np.ascontiguousarray(moved).view(np.int8)[..., : x.numpy().shape[axis]]
         np.testing.assert_array_equal(np.moveaxis(bytes_of, -1, axis), x.numpy())
+
+
+def test_fewer_rows_wait_for_no_sum_of_parts(device: Device) -> None:
+    """With an epilogue, what adds the parts of k is compiled with the product that has none."""
+    own = gpu.open_device(device.adapter)
+    try:
+        rng = np.random.default_rng(1)
+        n, k = 64, 2048
+        b, bias = rng.standard_normal((k, n), np.float32), rng.standard_normal(n, np.float32)
+        there = [gpu.array(x, device=own) for x in (b, bias)]
+        compiled = []
+        for rows in (1100, 100, 97):
+            a, x = rng.standard_normal((rows, k), np.float32), rng.standard_normal((rows, n), np.float32)
+            given, residual = gpu.array(a, device=own), gpu.array(x, device=own)
+            found = ops.matmul(given, there[0], epilogue="c + 2 * bias + x", bias=there[1], x=residual)
+            np.testing.assert_allclose(found.numpy(), a @ b + 2 * bias + x, atol=2e-3)
+            compiled.append(own.stats.compiled)
+        assert compiled == [compiled[0], compiled[0] + 1, compiled[0] + 1]
+    finally:
+        own.close()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import prod
 
 from ...errors import KernelError
-from ...layout import Layout, LayoutRight, from_modes, joined, leaves, select
+from ...layout import Layout, LayoutRight, from_modes, joined, leaves, select, size
 from ...tensor import (
     CountingEngine,
     DType,
@@ -33,10 +33,10 @@ from ..operations.domain import zipped
 from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
-from .cost_model import FEW_ROWS, ProductProblem, choose_plan, large, matrix_plan
+from .cost_model import FEW_ROWS, ProductProblem, choose_plan, has_parts, large, matrix_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_subgroup import matrix_matmul_kernel
-from .launches import add_parts, launch, with_mode
+from .launches import add_parts, launch, prepare_parts, with_mode
 from .plan import MatrixPlan, Plan, Sums, in_parts, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
@@ -307,6 +307,8 @@ def run_plan(
     a, b, c = as_planned(place, operands, plan)
     if plan.splits == 1 and (epilogue is None or isinstance(plan, MatrixPlan) or not plan.ahead):
         _run(place, (a, b, c), plan, others, epilogue, alone=alone)
+        if isinstance(plan, Plan) and epilogue is not None and not alone and has_parts(place.device, size(a, 1)):
+            prepare_parts(place, c, others, epilogue)
         return
     parts = _parts_like(place, with_mode(c, 3), plan)
     if isinstance(plan, MatrixPlan):

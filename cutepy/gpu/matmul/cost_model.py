@@ -13,7 +13,7 @@ from math import ceil, log2, prod
 
 from ...layout import ceil_div
 from ...tensor import DType, as_dtype
-from .. import Adapter
+from .. import Adapter, Device
 from ..operations.operand import ExecutionSite
 from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
@@ -193,6 +193,11 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     if large(p):
         return quickest(p)
     return _of_few(p, fused)
+
+
+def has_parts(device: Device | None, k: int) -> bool:
+    """Whether products of few rows and so many columns of k may have these in parts on a device."""
+    return device is not None and k >= 2 * (64 if device.adapter.kind == "DiscreteGPU" else 1024)
 
 
 def large(problem: ProductProblem) -> bool:

@@ -7,10 +7,13 @@ offsets are values. What such a form does not cover, nested modes for one, is tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from functools import cache
+from weakref import WeakKeyDictionary
 
 from ... import gpu
+from ...errors import KernelError
 from ...layout import Layout, ceil_div, leaves, size
 from ...layout import _ as ALL
 from ...tensor import (
@@ -25,7 +28,7 @@ from ...tensor import (
     transform,
     with_layout,
 )
-from .. import Expr, KernelFunction
+from .. import Device, Expr, KernelFunction
 from ..operations.operand import ExecutionSite
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
@@ -143,3 +146,47 @@ def add_parts(
     kernel = for_strides(parts_kernel, (near("parts", parts, 1), near("result", result, 1)))
     beside = tuple([with_mode(t, 3) if isinstance(t, Tensor) else t for t in others])
     place.run(kernel, parts, result, beside, across=across, epilogue=epilogue)
+
+
+PREPARED_KEPT = 1024
+_PREPARED: WeakKeyDictionary[Device, set[Hashable]] = WeakKeyDictionary()
+"""What a device has compiled by `prepare_parts`, at most so much."""
+
+
+def prepare_parts(place: ExecutionSite, result: Tensor, others: Sequence[Beside], epilogue: Epilogue) -> None:
+    """Compile what adds parts of k with this epilogue into results that lie as this one: the same product of fewer rows
+    has parts, and its first call then waits for no pipeline. For formulas, which are one object at each call."""
+    if place.device is None or not epilogue.operation.formula:
+        return
+    beside = [with_mode(t, 3) if isinstance(t, Tensor) else t for t in others]
+    lies, across = near("result", with_mode(result, 3), 1), is_row_major(result)
+    varies = [
+        tuple([any(leaves(mode.stride)) for mode in mode_layouts(t)]) if isinstance(t, Tensor) else () for t in beside
+    ]
+    kinds = [(t.dtype, is_row_major(t)) if isinstance(t, Tensor) else type(t) for t in beside]
+    key = epilogue, lies, across, result.dtype, *varies, *kinds
+    done = _PREPARED.setdefault(place.device, set())
+    if key in done:
+        return
+    if len(done) >= PREPARED_KEPT:
+        done.clear()
+    done.add(key)
+    # The same over little memory of the host: where a kernel is for all sizes, so is its text.
+    host, extents = ExecutionSite(None), (8, 8, 1) if lies[2] else (9, 9, 1)
+
+    def order(row_major: bool) -> tuple[int, ...]:
+        return (1, 0, 2, 3) if row_major else (0, 1, 2, 3)
+
+    def like(tensor: Tensor, moves: tuple[bool, ...]) -> Tensor:
+        sizes = tuple([n if moving else 1 for n, moving in zip(extents, moves, strict=True)])
+        fresh = host.new(sizes, tensor.dtype, order(is_row_major(tensor))[:3])
+        modes = zip(mode_layouts(fresh), extents, moves, strict=True)
+        return with_layout(fresh, [mode if moving else Layout(n, 0) for mode, n, moving in modes])
+
+    parts = host.new((*extents, 2), result.dtype.accumulator, order(across))
+    given = tuple([like(t, moves) if isinstance(t, Tensor) else t for t, moves in zip(beside, varies, strict=True)])
+    fresh = like(with_mode(result, 3), (True, True, True))
+    kernel = for_strides(parts_kernel, (near("parts", parts, 1), lies))
+    with suppress(KernelError):  # what no kernel for all sizes covers is compiled for its sizes, when they are known
+        program = kernel.program(parts, fresh, given, across=across, epilogue=epilogue, dialect=place.device.dialect)
+        place.device.prepare(program)
