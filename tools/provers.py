@@ -1,6 +1,7 @@
-"""cutepy's prover and z3 on the same kernels: `python tools/provers.py [ports] [kernels] [N] [-v]` counts verdicts.
+"""cutepy's prover and z3 on the same kernels: `python tools/provers.py [ports] [kernels] [K/N] [-v]` counts.
 
-`ports` are those of tests/suites, `kernels` those of the project, its tests and its examples, every N-th of them. Each
+`ports` are those of tests/suites, `kernels` those of the project, its tests and its examples; K/N takes every N-th of
+them from number K on, and N is 0/N. Each
 claim that z3 decides is decided by both, alone; a disagreement is a claim that one proves and the other refutes. The
 times are those of z3's questions, of CPU. Exits with 1 where they disagree.
 """
@@ -41,14 +42,14 @@ def kernels(wanted: set[str]) -> Iterator[tuple[str, Kernel]]:
             yield name, run.kernel.ir(*run.arguments, **run.static)
 
 
-def main(wanted: set[str], *, verbose: bool, every: int = 1) -> int:
+def main(wanted: set[str], *, verbose: bool, first: int = 0, every: int = 1) -> int:
     """Print the table."""
     counts: Counter[tuple[str, str]] = Counter()
     statistics, wrong, helped = Statistics(), 0, 0
     seen = 0
     start = perf_counter()
     for number, (name, kernel) in enumerate(kernels(wanted)):
-        if number % every:
+        if number % every != first:
             continue
         seen += 1
         with new_arena():
@@ -78,6 +79,6 @@ def main(wanted: set[str], *, verbose: bool, every: int = 1) -> int:
 
 if __name__ == "__main__":
     given = [word for word in sys.argv[1:] if not word.startswith("-")]
-    every = [int(word) for word in given if word.isdigit()] or [1]
-    words = {word for word in given if not word.isdigit()} or {"ports", "kernels"}
-    sys.exit(main(words, verbose="-v" in sys.argv, every=every[0]))
+    parts = [tuple(map(int, f"0/{word}".split("/")[-2:])) for word in given if word[0].isdigit()] or [(0, 1)]
+    words = {word for word in given if not word[0].isdigit()} or {"ports", "kernels"}
+    sys.exit(main(words, verbose="-v" in sys.argv, first=parts[0][0], every=parts[0][1]))

@@ -73,7 +73,7 @@ class Site(NamedTuple):
     where: Code | None
     key: tuple[int, int]
     seen: bool
-    """False where a private array is accessed inside its bounds: that is nobody else's affair."""
+    """False where a private array is accessed inside its bounds: only where its vectors begin matters."""
 
 
 @dataclass
@@ -204,7 +204,7 @@ class _Thread:
         first = site.at(self.env) * buffer.width
         if first % lanes:
             run.misaligned.add(buffer.name)
-        if not site.seen:
+        elif not site.seen:
             return
         epoch = self.epochs[buffer.space == "storage"]
         for element in range(first, first + lanes):

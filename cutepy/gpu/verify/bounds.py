@@ -365,9 +365,9 @@ def _by_numerators(model: Model, sum_: Form, facts: GuardFacts) -> Iterator[Inte
         rest = Affine({a: n for a, n in sum_.terms.items() if a is not atom}, sum_.constant)
         none: Form = Affine({}, np.zeros_like(sum_.constant))
         scaled = none.plus(rest, c).plus(numerator, k)
-        slack = k * (c - 1)
-        low = scaled.lower(range_of, facts.limits) - max(0, slack)
-        high = scaled.upper(range_of, facts.limits) - min(0, slack)
+        slack, limits = k * (c - 1), near(scaled.terms, facts.limits)
+        low = scaled.lower(range_of, limits) - max(0, slack)
+        high = scaled.upper(range_of, limits) - min(0, slack)
         yield -(-low // c), high // c
 
 
@@ -379,8 +379,10 @@ def _divided(model: Model, atom: Expr, facts: GuardFacts) -> tuple[int, Form] | 
     c = 1 << c if atom.op == ">>" and 0 <= c < 32 else c
     if c < 1 or model.leaves(y) <= frozenset((model.tid,)):
         return None
-    numerator = restrict(sum_of(model, y), facts.mask).exact(domain(y.dtype), range_of, facts.limits)
-    return (c, numerator) if numerator is not None and numerator.at_least(0, range_of, facts.limits) else None
+    whole = restrict(sum_of(model, y), facts.mask)
+    limits = near(whole.terms, facts.limits)
+    numerator = whole.exact(domain(y.dtype), range_of, limits)
+    return (c, numerator) if numerator is not None and numerator.at_least(0, range_of, limits) else None
 
 
 def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
