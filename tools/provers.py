@@ -71,7 +71,7 @@ def main(wanted: set[str], *, verbose: bool, first: int = 0, every: int = 1) -> 
     times = statistics.times
     print(
         f"{seen} kernels, {sum(counts.values())} claims, {wrong} disagreements; z3 decides {helped} that cutepy leaves "
-        f"undecided; {len(times)} questions, {1000 * median(times):.1f} ms in the median, {sum(times):.0f} s of CPU in "
+        f"undecided; {len(times)} questions, {1000 * median(times or [0]):.1f} ms in the median, {sum(times):.0f} s of CPU in "
         f"{perf_counter() - start:.0f} s"
     )
     return int(wrong > 0)
