@@ -69,9 +69,10 @@ def main(wanted: set[str], *, verbose: bool, first: int = 0, every: int = 1) -> 
     for (mine, other), n in sorted(counts.items()):
         print(f"{n:6} claims: cutepy {mine}, z3 {other}")
     times = statistics.times
+    middle = 1000 * median(times or [0])
     print(
         f"{seen} kernels, {sum(counts.values())} claims, {wrong} disagreements; z3 decides {helped} that cutepy leaves "
-        f"undecided; {len(times)} questions, {1000 * median(times or [0]):.1f} ms in the median, {sum(times):.0f} s of CPU in "
+        f"undecided; {len(times)} questions, {middle:.1f} ms in the median, {sum(times):.0f} s of CPU in "
         f"{perf_counter() - start:.0f} s"
     )
     return int(wrong > 0)

@@ -287,6 +287,7 @@ def _boxes(text: str, view: str, options: Mapping[str, str]) -> tuple[Box, ...]:
     return _drawn(text, _options(view, options, _layout(text)))[1].boxes
 
 
+@lru_cache(maxsize=4)
 def _layout(text: str) -> AnyLayout:
     value = expression_of(text).value
     value = value if isinstance(value, AnyLayout) else getattr(value, "layout", value)

@@ -121,33 +121,93 @@ def like(shape: Tree, numbers: Iterator[int]) -> Tree:
     return tuple(like(entry, numbers) for entry in shape) if isinstance(shape, tuple) else next(numbers)
 
 
-CLICK_ALL = """(async () => {
-  const idle = async () => { while (!cutepy.idle()) await new Promise((done) => setTimeout(done, 1)); };
-  const sheet = document.getElementById('sheet'), stage = document.getElementById('stage');
-  const root = document.getElementById('figure').shadowRoot;
+READ = """
+  const $ = (id) => document.getElementById(id);
+  const [sheet, stage, marks] = [$('sheet'), $('stage'), $('marks')];
   const middle = (e) => { const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; };
   const inside = (box, [x, y]) => x > box.left && x < box.right && y > box.top && y < box.bottom;
+  const root = $('figure').shadowRoot;
   const paths = [...root.querySelectorAll('path')].filter((p) => p.querySelector('title')?.textContent);
-  const texts = [...root.querySelectorAll('text')].map((t) => [middle(t), t.textContent]);
-  const boxes = paths.map((path) => path.getBoundingClientRect());
-  const out = [];
-  for (const [number, path] of paths.entries()) {
-    const [clientX, clientY] = middle(path);
-    stage.dispatchEvent(new PointerEvent('pointermove', {clientX, clientY, pointerType: 'mouse'}));
-    stage.dispatchEvent(new MouseEvent('click', {clientX, clientY}));
-    await idle();
+  const read = (number, boxes, texts, frames) => {
     const labels = texts.filter(([at]) => inside(boxes[number], at)).sort((a, b) => a[0][1] - b[0][1]);
     const rows = [...document.querySelectorAll('#cell dt')].map((dt) => [dt.textContent, dt.nextSibling.textContent]);
-    const frames = [...document.querySelectorAll('#marks .owned')].map(middle);
-    out.push({
-      label: labels.map(([, text]) => text), title: path.textContent, rows: Object.fromEntries(rows),
-      say: document.getElementById('say').textContent, sum: document.querySelector('#cell p').textContent,
+    return {
+      label: labels.map(([, text]) => text), title: paths[number].textContent, rows: Object.fromEntries(rows),
+      say: $('say').textContent, sum: document.querySelector('#cell p').textContent,
       frames: frames.map((at) => boxes.findIndex((box) => inside(box, at))).sort((a, b) => a - b),
-      status: document.getElementById('status').textContent,
-    });
-  }
+      status: $('status').textContent,
+    };
+  };
+  const measured = () => [
+    paths.map((path) => path.getBoundingClientRect()),
+    [...root.querySelectorAll('text')].map((t) => [middle(t), t.textContent]),
+  ];
+"""
+"""What is said of a cell, and over which cells frames lie."""
+
+CLICK_ALL = f"""(async () => {{ {READ}
+  const all = (asked) => Promise.all(asked.map(cutepy));
+  const looked = await cutepy({{ask: 'look', ...SHOWN}});
+  const asked = (looked.grids ?? []).flatMap((g, grid) => [...Array(g.rows * g.columns).keys()].map(
+    (place) => ({{ask: 'cell', ...SHOWN, grid, place, access: ACCESS}})));
+  const answers = await all(asked);
+  const threads = new Set(answers.map(({{thread}}) => thread).filter((thread) => thread !== undefined));
+  await all([...threads].map((thread) => ({{ask: 'thread', ...SHOWN, thread, value: null, access: ACCESS}})));
+
+  let heard = () => {{}};
+  cutepy.onrest(() => heard());
+  const soon = () => new Promise((done) => {{
+    const {{ port1, port2 }} = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(0);
+  }});
+  const idle = async () => {{  // answers that are kept come in a microtask, so first one task passes
+    await soon();
+    while (!cutepy.idle()) {{
+      await new Promise((done) => ((heard = done), setTimeout(done, 50)));
+      await soon();
+    }}
+  }};
+  const was = $('aside').style.display;
+  $('aside').style.display = 'none';  // it is written to all the same, and need not be placed and painted each time
+  document.documentElement.style.visibility = 'hidden';
+  const [boxes, texts] = measured();
+  const {{left, top, width}} = sheet.getBoundingClientRect(), scale = width / marks.viewBox.baseVal.width;
+  const out = [];
+  for (const number of paths.keys()) {{
+    const {{x, y, width: w, height: h}} = boxes[number];
+    stage.dispatchEvent(new MouseEvent('click', {{clientX: x + w / 2, clientY: y + h / 2}}));
+    await idle();
+    const frames = [...marks.querySelectorAll('.owned')].map(({{x, y, width: w, height: h}}) => [
+      left + (x.baseVal.value + w.baseVal.value / 2) * scale, top + (y.baseVal.value + h.baseVal.value / 2) * scale]);
+    out.push(read(number, boxes, texts, frames));
+  }}
+  document.documentElement.style.visibility = '';
+  $('aside').style.display = was;
   return JSON.stringify(out);
-})()"""
+}})()"""
+"""Every cell clicked at its middle, by events: the questions are asked before, all at once, for the page keeps their
+answers; where frames are follows from the numbers of their boxes and of the sheet."""
+
+SHOW = f"""(() => {{ {READ}
+  paths[NUMBER].scrollIntoView({{block: 'center', inline: 'center'}});
+  return middle(paths[NUMBER]);
+}})()"""
+SEE = f"""(() => {{ {READ}
+  const [boxes, texts] = measured();
+  return JSON.stringify(read(NUMBER, boxes, texts, [...marks.querySelectorAll('.owned')].map(middle)));
+}})()"""
+COUNT = f"(() => {{ {READ} return paths.length; }})()"
+SAMPLE = 2
+"""Cells of each view that the mouse clicks, before any question about them is answered."""
+
+
+def seen(browser: Browser, number: int) -> dict:
+    """What the page says of a cell that the mouse clicks."""
+    x, y = browser.evaluate(SHOW.replace("NUMBER", str(number)))  # type: ignore[misc]
+    browser.click(x, y)
+    browser.settled()
+    return json.loads(str(browser.evaluate(SEE.replace("NUMBER", str(number)))))
 
 
 def cases(rng: random.Random) -> Iterator[tuple[Case, str, str, int]]:
@@ -161,11 +221,22 @@ def cases(rng: random.Random) -> Iterator[tuple[Case, str, str, int]]:
 
 
 def cells_are_wrong(browser: Browser, case: Case, view: str, lanes: int = 0, text: str = "") -> list[str]:
-    """What is wrong of the cells of a view, each clicked at its middle."""
+    """What is wrong of the cells of a view, each clicked at its middle, some of them by the mouse."""
     browser.go(text or case.text, view=view, lanes=lanes)
-    found = json.loads(str(browser.evaluate(CLICK_ALL)))
+    count = int(str(browser.evaluate(COUNT)))
+    sample = random.Random(f"{case.text} {view}").sample(range(count), min(SAMPLE, count))
+    by_mouse = {number: seen(browser, number) for number in sample}
+    browser.point_at(1, 1)  # a picture that is hidden under the mouse is left by it
+    browser.settled()
+    shown = json.dumps({"text": text or case.text, "view": view, "options": {}})
+    access = json.dumps({"element_bytes": 4, "access_bytes": 4, "lanes": lanes})
+    found = json.loads(str(browser.evaluate(CLICK_ALL.replace("SHOWN", shown).replace("ACCESS", access))))
     lanes = 0 if view == "tv" else lanes
     wrong = [problem for cell in found for problem in _cell_is_wrong(case, view, cell)]
+    for number, cell in by_mouse.items():
+        kept = () if cell["rows"] else ("frames",)  # where nothing is, the thread that was chosen before stays
+        one, other = ({name: said for name, said in each.items() if name not in kept} for each in (found[number], cell))
+        wrong += [f"by the mouse, {what}" for what in differences(one, other)]
     crds: dict[int, list[Tree]] = {}
     for crd in case.coordinates():
         crds.setdefault(case.at(crd), []).append(crd)
@@ -285,7 +356,7 @@ def differences(one: object, other: object) -> Iterator[str]:
         for mine, its in zip(one, other, strict=True):
             yield from (f"{mine!r:.20}: {what}" for what in differences(mine, its))
     elif one != other:
-        yield f"{one!r:.200} is {other!r:.200} in a fresh page"
+        yield f"{one!r:.200} is {other!r:.200} on the other page"
 
 
 ACTIONS = {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from math import prod
 
-from cutepy.layout import Layout, Swizzle, make_composed_layout, widest_copy
+from cutepy.errors import LayoutError
+from cutepy.layout import Layout, Swizzle, left_inverse, make_composed_layout, widest_copy
 from cutepy.layout.algebra.copies import WidestCopy
-from cutepy.layout.values.composed import AnyLayout
+from cutepy.layout.values.composed import AnyLayout, plain_part
 
 Groups = list[list[int]]
 """The elements that are moved at once."""
@@ -183,14 +184,14 @@ def is_layout(values: Sequence[int]) -> bool:
 
 
 def has_inverse(layout: AnyLayout) -> bool:
-    """Whether a layout leads back from the offsets of the plain part: each stride is a multiple of those below it."""
-    plain = layout if isinstance(layout, Layout) else layout.inner
-    reached, strides = 1, []
-    for stride, extent in sorted(zip(plain.stride, plain.shape, strict=True)):  # type: ignore[arg-type]
-        if extent > 1:
-            strides += [] if stride == reached and strides else [stride]
-            reached = stride * extent
-    return all(larger % smaller == 0 for smaller, larger in pairwise(strides))
+    """Whether a layout leads from the offsets of the plain part back to the tile's index: one that does, tried at every
+    offset."""
+    plain = plain_part(layout)
+    try:
+        back = left_inverse(plain)
+    except LayoutError:
+        return False
+    return all(back(plain(index)) == index for index in range(plain.size))
 
 
 @cache

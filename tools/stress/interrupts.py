@@ -1,7 +1,7 @@
 """Ctrl-C at random moments: does the process live, and is the next call right?
 
     python tools/stress/interrupts.py [COUNT] [--what reading launching allocating tracing tuning] [--runtime wgpu|dawn]
-                                      [--seed N] [--seconds MOST]
+                                      [--seed N] [--seconds MOST] [--tuned SECONDS]
 
 SIGINT comes COUNT times while a call runs, or as often as fits in MOST seconds, and then calls are made whose values
 are known. Printed are the interrupts that arrived inside, the calls that were wrong or refused afterwards, and what
@@ -43,7 +43,9 @@ class Presser:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def rounds(what: str, count: int, seed: int = 0, seconds: float = float("inf")) -> tuple[int, list[str]]:
+def rounds(
+    what: str, count: int, seed: int = 0, seconds: float = float("inf"), tuned: float = 10
+) -> tuple[int, list[str]]:
     """Interrupts that arrived inside cutepy's calls, and what went wrong afterwards."""
     from cutepy import gpu, ops
 
@@ -77,7 +79,7 @@ def rounds(what: str, count: int, seed: int = 0, seconds: float = float("inf")) 
         "launching": launching,
         "allocating": allocating,
         "tracing": tracing,
-        "tuning": lambda: gpu.tune(da, db, seconds=10, limit=8, again=True, progress=False),
+        "tuning": lambda: gpu.tune(da, db, seconds=tuned, limit=8, again=True, progress=False),
     }
 
     def check() -> str:
@@ -147,13 +149,14 @@ def main() -> None:
     parser.add_argument("--runtime", default="wgpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each of --what, at most")
+    parser.add_argument("--tuned", type=float, default=10, help="seconds that one tuning may take")
     options = parser.parse_args()
     os.environ["CUTEPY_RUNTIME"] = options.runtime
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CUTEPY_CACHE"] = folder
         for what in options.what:
-            arrived, wrong = rounds(what, options.count, options.seed, options.seconds)
+            arrived, wrong = rounds(what, options.count, options.seed, options.seconds, options.tuned)
             print(f"{options.runtime}, {what}: {arrived} of {options.count} interrupts inside, {len(wrong)} wrong")
             print("".join(f"  {line}\n" for line in wrong), end="", flush=True)
             failed |= bool(wrong)

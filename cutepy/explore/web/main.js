@@ -318,4 +318,5 @@ function wirePicture() {
 }
 
 cutepy.idle = () => page.idle();
+cutepy.onrest = (call) => (python.onrest = call);
 wire(JSON.parse($("state").textContent));

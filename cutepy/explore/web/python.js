@@ -1,9 +1,14 @@
-// Questions to Python. Of the questions of one kind that wait, only the newest is asked.
+// Questions to Python. Of the questions of one kind that wait, only the newest is asked, and none whose answer is kept:
+// a question holds all that its answer depends on.
+const KEPT = { answers: 500, length: 20_000 };
+
 const python = {
   waiting: new Map(),
+  kept: new Map(),
   asking: null,
   ready: false,
   onstatus: () => {},
+  onrest: () => {},
 
   start() {
     this.stop();
@@ -29,15 +34,19 @@ const python = {
       this.ready = true;
       performance.mark("python-ready");
     } else {
-      const { answered } = this.asking;
-      const answer = JSON.parse(data.answer);
+      const asked = this.asking;
       this.asking = null;
       clearTimeout(this.patience);
-      if (answer.bug) this.bug = answer.error;
-      answered(answer);
+      for (const [number, { answered, text }] of asked.entries()) {
+        const answer = JSON.parse(data.answers[number]);
+        if (answer.bug) this.bug = answer.error;
+        else this.keep(text, data.answers[number]);
+        answered(answer);
+      }
     }
     this.onstatus(this.bug ? `Internal error, please report it: ${this.bug}` : "", Boolean(this.bug));
     this.next();
+    if (!this.asking) this.onrest();
   },
 
   // The answer to a question; undefined if a newer one of its kind came before it was asked.
@@ -49,14 +58,31 @@ const python = {
     return answer;
   },
 
+  // The newest look, else the oldest other; what is asked by hand goes all together.
   next() {
     if (!this.ready || this.asking || !this.waiting.size) return;
-    const kind = this.waiting.has("look") ? "look" : this.waiting.keys().next().value;
-    const asked = this.waiting.get(kind);
-    this.waiting.delete(kind);
+    const first = this.waiting.has("look") ? "look" : this.waiting.keys().next().value;
+    const kinds = typeof first === "symbol" ? [...this.waiting.keys()].filter((kind) => typeof kind === "symbol") : [first];
+    const asked = [];
+    for (const kind of kinds) {
+      const { question, answered } = this.waiting.get(kind);
+      this.waiting.delete(kind);
+      const text = JSON.stringify(question);
+      const known = this.kept.get(text);
+      if (known === undefined) asked.push({ text, answered });
+      else answered(JSON.parse(known));
+    }
+    if (!asked.length) return this.next();
     this.asking = asked;
     this.patience = setTimeout(() => this.onstatus("Working…", false, true), 700);
-    this.worker.postMessage({ question: JSON.stringify(asked.question) });
+    this.worker.postMessage({ questions: asked.map(({ text }) => text) });
+  },
+
+  // The newest answers that are not long: the same cell or thread is asked about again and again.
+  keep(text, answer) {
+    if (answer.length > KEPT.length) return;
+    this.kept.set(text, answer);
+    if (this.kept.size > KEPT.answers) this.kept.delete(this.kept.keys().next().value);
   },
 };
 

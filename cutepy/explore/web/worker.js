@@ -1,4 +1,4 @@
-// Python: unpacks what stands in the page, starts Pyodide with that alone, answers one question after another.
+// Python: unpacks what stands in the page, starts Pyodide with that alone, answers questions in their order.
 let answer;
 self.importScripts = undefined; // Pyodide asks for a module worker, which a page from file:// may not start; import() does
 
@@ -27,14 +27,23 @@ async function start(files) {
   answer = python.globals.get("answer");
 }
 
+const lastLine = (error) => String(error).trim().split("\n").at(-1);
+
+function answered(question) {
+  try {
+    return answer(question);
+  } catch (error) {
+    return JSON.stringify({ error: lastLine(error), bug: true });
+  }
+}
+
 onmessage = async ({ data }) => {
   try {
     if (data.files) {
       await start(data.files);
       postMessage({ ready: true });
-    } else postMessage({ answer: answer(data.question) });
+    } else postMessage({ answers: data.questions.map(answered) });
   } catch (error) {
-    const last = String(error).trim().split("\n").at(-1);
-    postMessage(data.files ? { broken: last } : { answer: JSON.stringify({ error: last, bug: true }) });
+    postMessage({ broken: lastLine(error) });
   }
 };
