@@ -9,6 +9,7 @@ import itertools
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,7 @@ LARGEST_CLASS = 1 << 25
 """Bytes up to which results are of few sizes, and larger by an eighth at most."""
 
 
+@lru_cache(maxsize=4096)
 def pooled_bytes(nbytes: int) -> int:
     """The bytes that a device holds for a result of `nbytes`: eight sizes an octave, so that a model's results at a new
     length find the memory of those at the length before, and the bind groups over it.

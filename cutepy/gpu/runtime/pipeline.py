@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
-from .buffer import DeviceBuffer
+from .buffer import DeviceBuffer, padded
 from .native import Binder, Owned, wgpu
 from .program import Binding, Dialect, Program, Size3
 
@@ -230,7 +230,7 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
             f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
         )
     for binding, operand in zip(program.bindings, operands, strict=True):
-        what, size = f"{program.entry}: tensor {binding.name}", operand.held
+        what, size = f"{program.entry}: tensor {binding.name}", padded(operand.nbytes)
         if operand.device is not device:
             raise DeviceError(
                 f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "
@@ -238,9 +238,9 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
             )
         if size < binding.min_bytes:
             raise KernelError(f"{what} needs {binding.min_bytes} bytes, {operand} has {size}")
-        if size > device.limits.binding_bytes:
+        if operand.held > device.limits.binding_bytes:
             raise DeviceError(
-                f"{what} spans {size} bytes, one binding of {device.adapter.name} at most "
+                f"{what} spans {operand.held} bytes, one binding of {device.adapter.name} at most "
                 f"{device.limits.binding_bytes}; split the tensor into parts of that size"
             )
     _check_aliases(program, operands)
