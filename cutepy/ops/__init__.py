@@ -69,6 +69,8 @@ from .reductions import (
     argmax,
     argmin,
     count_nonzero,
+    cummax,
+    cummin,
     cumprod,
     cumsum,
     cumulative_prod,
@@ -80,6 +82,7 @@ from .reductions import (
     min,
     norm,
     prod,
+    scan,
     softmax,
     std,
     sum,
@@ -126,18 +129,18 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "assigned", "astype", "broadcast_arrays",
-    "broadcast_to", "can_cast", "clip", "concat", "conj", "contiguous", "count_nonzero", "crop", "cumprod",
-    "cumsum", "cumulative_prod", "cumulative_sum", "diagonal", "diff", "dot", "einsum", "empty", "empty_like",
-    "expand", "expand_dims", "eye", "finfo", "flip", "from_dlpack", "full", "full_like", "fused_multiply_add",
-    "iinfo", "imag", "indexed", "isclose", "isdtype", "linspace", "log_softmax", "logsumexp", "matmul",
-    "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "norm", "ones", "ones_like", "pad", "permute",
-    "permute_dims", "positive", "prod", "randn", "ravel", "real", "repeat", "reshape", "result_type", "roll",
-    "searchsorted", "softmax", "sort", "squeeze", "stack", "std", "sum", "take", "tensordot", "tile", "top_k",
-    "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
+    "broadcast_to", "can_cast", "clip", "concat", "conj", "contiguous", "count_nonzero", "crop", "cummax", "cummin",
+    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diagonal", "diff", "dot", "einsum", "empty",
+    "empty_like", "expand", "expand_dims", "eye", "finfo", "flip", "from_dlpack", "full", "full_like",
+    "fused_multiply_add", "iinfo", "imag", "indexed", "isclose", "isdtype", "linspace", "log_softmax", "logsumexp",
+    "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "norm", "ones", "ones_like", "pad",
+    "permute", "permute_dims", "positive", "prod", "randn", "ravel", "real", "repeat", "reshape", "result_type",
+    "roll", "scan", "searchsorted", "softmax", "sort", "squeeze", "stack", "std", "sum", "take", "tensordot",
+    "tile", "top_k", "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
 ]  # fmt: skip
 for _name in (
-    "argmax", "argmin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp", "softmax", "std",
-    "take", "tensordot", "var",
+    "argmax", "argmin", "cummax", "cummin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp",
+    "softmax", "std", "take", "tensordot", "var",
 ):  # fmt: skip
     globals()[_name] = _cached_launches(globals()[_name])  # one look-up for all that a call asks
 for _name in ("all", "any", "matmul", "max", "mean", "min", "norm", "prod", "sum"):
@@ -146,6 +149,6 @@ _refusing(globals(), __all__)
 METHODS = frozenset({*functions.NAMED, *__all__}) - {
     "arange", "asarray", "assigned", "broadcast_arrays", "can_cast", "concat", "einsum", "empty", "empty_like",
     "eye", "finfo", "from_dlpack", "full", "full_like", "iinfo", "indexed", "isdtype", "linspace", "meshgrid",
-    "ones", "ones_like", "randn", "result_type", "stack", "where", "zeros", "zeros_like",
+    "ones", "ones_like", "randn", "result_type", "scan", "stack", "where", "zeros", "zeros_like",
 }  # fmt: skip
 """The operations of which the first operand is a tensor: `t.f(...)` is `f(t, ...)`."""

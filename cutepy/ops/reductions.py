@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import inf
 from math import prod as prod_of
 from operator import index
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -426,6 +426,60 @@ def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None,
     return scanned("cumprod", x, axis, engine, out)
 
 
+def cummax(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
+    """The greatest of the elements so far, along an axis; NaN from the first one on.
+
+    >>> cummax([3, 1, 4, 1, 5], 0).numpy().tolist()
+    [3, 3, 4, 4, 5]
+
+    Raises TensorError for an axis that is not there and for complex numbers.
+    """
+    return scanned("cummax", x, axis, engine, out)
+
+
+def cummin(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
+    """The least of the elements so far, along an axis. Raises TensorError as `cummax`."""
+    return scanned("cummin", x, axis, engine, out)
+
+
+def scan(
+    function: Callable[[Any, Any], Any],
+    x: TensorLike,
+    axis: SupportsIndex,
+    *,
+    identity: float,
+    engine: Engine | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """What an associative function gives for the elements so far, along an axis: `f(f(x[0], x[1]), x[2])` at 2.
+
+    It may be regrouped, and is not assumed to commute; `identity` is the number that it leaves the other one with.
+    `function` is called with values of a kernel where a device or the interpreter computes, and with arrays where NumPy
+    does: operators and NumPy's functions take both. It gives the type of the elements; f16 is scanned in f32.
+
+    >>> last = lambda a, b: np.where(b != 0, b, a)
+    >>> scan(last, [3, 0, 0, 5, 0], 0, identity=0).numpy().tolist()
+    [3, 3, 3, 5, 5]
+
+    Raises TensorError for an axis that is not there and for bool, which is no number to go on with.
+    """
+    tensor = as_tensor(x)
+    if tensor.dtype.kind == "b":
+        raise TensorError(f"scan({tensor}): its elements are bool; convert with astype")
+    engine = chosen("scan", engine, tensor, out)
+    if engine != "numpy":
+        found = operations.scanned("scan", tensor, index(axis), engine, function, float(identity))
+        return delivered("scan", found, out, engine)
+    (along,) = rules.chosen_axes("scan", len(mode_sizes(tensor)), (axis,))
+    values, step = np.moveaxis(load_all(tensor).astype(tensor.dtype.accumulator.numpy), along, 0), 1
+    # After each step an element folds twice as many as before (Hillis and Steele).
+    with np.errstate(all="ignore"):
+        while step < len(values):
+            folded_on = np.asarray(function(values[:-step], values[step:]), values.dtype)
+            values, step = np.concatenate([values[:step], folded_on]), 2 * step
+    return delivered("scan", from_array(np.moveaxis(values, 0, along), tensor.dtype), out, engine)
+
+
 def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
     """Fill `found` with a statistic of the rows of a block, computed in f64."""
     with np.errstate(all="ignore"):
@@ -461,9 +515,10 @@ def scanned(call: str, x: TensorLike, axis: SupportsIndex, engine: Engine | None
     if engine != "numpy":
         return delivered(call, operations.scanned(call, tensor, index(axis), engine), out, engine)
     (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
-    result = rules.folded_type({"cumsum": "sum", "cumprod": "prod"}[call], tensor.dtype)
+    fold = operations.SCANS[call]
+    result = rules.folded_type(fold, tensor.dtype)
     with np.errstate(all="ignore"):
-        function = np.add if call == "cumsum" else np.multiply
+        function = _FOLDS[fold]
         found = from_array(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)
     return delivered(call, found, out, engine)
 

@@ -15,7 +15,6 @@ from cutepy.gpu.runtime import Device, DeviceBuffer
 from cutepy.gpu.trace import state
 from cutepy.layout import ComposedLayout, Layout, Swizzle
 from cutepy.tensor import Tensor, make_tensor
-from cutepy.tensor.functions import NAMED
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import operation_cases
@@ -124,26 +123,6 @@ def test_ops_of_device_tensors_run_there_and_stay_there(device: Device) -> None:
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5, err_msg=name)
 
 
-def test_every_operation_of_ops_gives_a_tensor_where_its_operands_are(device: Device) -> None:
-    x = gpu.array(np.ones((4, 6), np.float32), device=device)
-    whole = gpu.array(np.ones((4, 6), np.int32), device=device)
-    views = {"permute": ((1, 0),), "reshape": ((2, -1),), "expand": ((2, 4, 6),), "crop": ([(1, 3), (0, 2)],)}
-    views |= {"pad": ([(1, 0), (0, 1)],), "astype": ("i32",), "flip": (), "fused_multiply_add": (x, 0)}
-    views |= {"matmul": (np.ones((6, 2), np.float32),), "dot": (np.ones(6, np.float32),)}
-    views |= {"take": (np.int32([0, -1]), 1)}
-    views |= {"tensordot": (np.ones((6, 2), np.float32), 1), "cumsum": (0,), "cumprod": (1,)}
-    assert on_device(ops.einsum("ab,ab->a", x, x)) is device
-    for name in dir(ops):
-        call = getattr(ops, name)
-        made = ops.zeros, ops.ones, ops.full, ops.arange, ops.linspace, ops.randn, ops.einsum, ops.concat, ops.stack
-        if not callable(call) or call in made:
-            continue
-        function = NAMED.get(name)
-        operand = whole if function and "f" not in function.takes else x
-        more = views.get(name, ()) if function is None else (operand, operand)[: function.arity - 1]
-        assert on_device(call(operand, *more)) is device, name
-
-
 def test_results_go_where_out_says(device: Device) -> None:
     """Into any layout of the device's memory, again where the call is made again, and to the host."""
     array = np.random.default_rng(4).standard_normal((6, 8), dtype=np.float32)
@@ -158,6 +137,19 @@ def test_results_go_where_out_says(device: Device) -> None:
         at_home = make_tensor(np.zeros_like(expected))
         getattr(ops, name)(x, *more, out=at_home)
         np.testing.assert_allclose(at_home.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_scans_by_functions_of_ones_own(device: Device) -> None:
+    values = np.where(np.random.default_rng(0).random((3, 5000)) < 0.2, 7, 0).astype(np.int32)
+    values += np.arange(5000, dtype=np.int32) * (values > 0)
+    last = lambda a, b: np.where(b != 0, b, a)  # noqa: E731
+    found = ops.scan(last, gpu.array(values, device=device), 1, identity=0)
+    assert on_device(found) is device
+    at = np.maximum.accumulate(np.where(values != 0, np.arange(5000), 0), 1)
+    np.testing.assert_array_equal(found.numpy(), np.take_along_axis(values, at, 1))
+    np.testing.assert_array_equal(
+        ops.cummax(gpu.array(values, device=device), 1).numpy(), np.maximum.accumulate(values, 1)
+    )
 
 
 def test_an_index_outside_takes_nothing(device: Device) -> None:

@@ -48,6 +48,8 @@ FOLDS = ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", 
 OTHERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "softmax": (lambda t: ops.softmax(t, 0), lambda x: np.exp(x) / np.exp(x).sum(0)),
     "cumsum": (lambda t: ops.cumsum(t, 0), lambda x: np.cumsum(x, 0)),
+    "cummax": (lambda t: ops.cummax(t, 0), np.maximum.accumulate),
+    "cummin": (lambda t: ops.cummin(t, 0), np.minimum.accumulate),
     "cumprod": (lambda t: ops.cumprod(t, 0), lambda x: np.cumprod(x, 0)),
     "contiguous": (ops.contiguous, lambda x: x),
     "ravel": (ops.ravel, np.ravel),

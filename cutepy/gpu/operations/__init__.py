@@ -9,6 +9,7 @@ from .gather import taken
 from .operand import ExecutionSite, place_of
 from .pointwise import Pointwise
 from .reductions import folded
+from .scan import NAMES as SCANS
 from .scan import scanned
 
-__all__ = ["ExecutionSite", "Pointwise", "copy", "filled", "folded", "place_of", "scanned", "taken"]
+__all__ = ["SCANS", "ExecutionSite", "Pointwise", "copy", "filled", "folded", "place_of", "scanned", "taken"]

@@ -1,4 +1,4 @@
-"""Sums and products so far along an axis: a workgroup scans a tile at a time and carries what it has.
+"""Folds so far along an axis, by any associative function: a workgroup scans a tile at a time and carries what it has.
 
 Law: `out[i, j]` is the fold of x[i, 0] to x[i, j], in an order that the plan gives: equal inputs give equal bits. Where
 rows are few, each part of a row is folded first, the folds of the parts are scanned, and each part goes on from there.
@@ -6,13 +6,14 @@ rows are few, each part of a row is folded first, the folds of the parts are sca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, SupportsIndex
 
 from ... import gpu
 from ...layout import Layout, ceil_div, size
-from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules, transform
+from ...tensor import DType, Tensor, is_row_major, make_tensor, mode_sizes, rules, transform
 from .. import Expr, Fold, cached_launches
 from .fold import FoldPlan, Rows, as_rows, partial
 from .operand import ExecutionSite, place_of, tensor_of
@@ -23,8 +24,26 @@ RUN = 16
 """Lanes of a row whose sums a thread scans."""
 PARTS = 256
 """Workgroups that a scan is cut into where its rows are fewer."""
-NAMES = {"cumsum": "sum", "cumprod": "prod"}
+NAMES = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 """The fold of each scan."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnFold:
+    """An associative function of two values of `dtype` as a fold, and the value that it leaves the other one with."""
+
+    function: Callable[[Expr, Expr], Any]
+    identity: float
+    dtype: DType
+
+    def taken(self, value: Expr) -> Expr:
+        """An element as it is folded."""
+        return gpu.cast(value, self.dtype)
+
+    def combine(self, a: Expr, b: Expr) -> Expr:
+        """Two values folded into one."""
+        found = self.function(a, b)
+        return gpu.cast(found, self.dtype) if isinstance(found, Expr) else gpu.constant(found, self.dtype)
 
 
 @gpu.kernel(sizes={"x": "(...)", "out": "(...)", "totals": "(?...)", "before": "(?...)"})
@@ -34,7 +53,7 @@ def scan_kernel(
     totals: tuple[Tensor, ...],
     before: tuple[Tensor, ...],
     *,
-    fold: Fold,
+    fold: Fold | OwnFold,
     plan: FoldPlan,
 ) -> None:
     """out[0][i, j, b] = the fold of row i up to column j, from before[0][i, part - 1, b] on, where there is any;
@@ -82,7 +101,7 @@ def scan_kernel(
             rows.of(target)[mine, rows.split] = carry[0]
 
 
-def _scan_lanes(shared: Tensor, plan: FoldPlan, row: Expr, lane: Expr, fold: Fold) -> tuple[Expr, Expr]:
+def _scan_lanes(shared: Tensor, plan: FoldPlan, row: Expr, lane: Expr, fold: Fold | OwnFold) -> tuple[Expr, Expr]:
     """The fold of what the lanes before this one have in `shared`, (row, lane), and that of all lanes.
 
     Runs of lanes are scanned by a thread each; then every thread folds the runs before its own.
@@ -125,20 +144,28 @@ def parts_of(x: Tensor, plan: FoldPlan) -> int:
 
 
 @cached_launches
-def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
-    """The sums or the products so far, where `x` is or `engine` computes."""
+def scanned(
+    call: str,
+    x: object,
+    axis: SupportsIndex,
+    engine: str,
+    function: Callable[[Expr, Expr], Any] | None = None,
+    identity: float = 0,
+) -> Tensor:
+    """The folds so far, where `x` is or `engine` computes: of the scan of this name, or by a `function`."""
     tensor = tensor_of(call, x)
     (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
-    dtype = rules.folded_type(NAMES[call], tensor.dtype)
+    dtype = tensor.dtype if function is not None else rules.folded_type(NAMES[call], tensor.dtype)
     place = place_of(call, engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
         source, target = as_rows(place, place.bring(tensor), result, along)
-        scan_rows(place, source, target, Fold(NAMES[call], dtype.accumulator))
+        fold = None if function is None else OwnFold(function, identity, dtype.accumulator)
+        scan_rows(place, source, target, fold or Fold.over(NAMES[call], tensor.dtype))
     return result
 
 
-def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:
+def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold | OwnFold) -> None:
     """out[i, j, b] = the fold of row i of x up to column j."""
     plan = plan_of(x)
     parts = parts_of(x, plan)
