@@ -8,6 +8,7 @@ a fault. `layout/junk_cases.py` does the same for layouts, `gpu/misuse.py` for w
 from __future__ import annotations
 
 import io
+import operator
 import random
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -18,7 +19,7 @@ from layout.junk_cases import POOL as LAYOUTS
 from layout.junk_cases import fault
 
 import cutepy
-from cutepy import Layout, Tensor, draw, gpu, make_identity_tensor, make_tensor, ops
+from cutepy import ComposedLayout, Layout, Swizzle, Tensor, draw, gpu, make_identity_tensor, make_tensor, ops
 from cutepy.cli.main import main
 from cutepy.tensor import functions
 
@@ -104,9 +105,27 @@ def names() -> list[tuple[str, Callable[..., object], dict[str, Thing]]]:
             own = own or name in ("__call__", "__getitem__", "__setitem__", "__len__")
             if own and callable(getattr(tensor, name, None)):
                 found.append((f"Tensor.{name}", getattr(tensor, name), {}))
+    kinds = Layout((4, 8), (8, 1)), Swizzle(3, 0, 3), ComposedLayout(Swizzle(2, 0, 3), 0, Layout((4, 8)))
+    for thing in kinds:
+        found += [(f"{type(thing).__name__} {op}", of_layout(op, thing), {}) for op in OPERATORS]
     found += [("draw", drawn, LOOK)] * 6
     found += [(f"cutepy {command}", command_line(command), {}) for command in COMMANDS]
     return found
+
+
+OPERATORS = "add sub mul truediv floordiv mod pow lshift rshift and_ or_ xor lt le gt ge neg pos abs invert".split()
+
+
+def of_layout(op: str, layout: object) -> Callable[..., object]:
+    """An operator of Python's on a layout and what is given, in either order."""
+    function, alone = getattr(operator, op), op in ("neg", "pos", "abs", "invert")
+
+    def run(*things: object) -> object:
+        if alone:
+            return function(layout)
+        return function(layout, things[0]) if len(things) == 1 else function(things[0] if things else 2, layout)
+
+    return run
 
 
 def drawn(*things: object, **options: object) -> None:

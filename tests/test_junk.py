@@ -1,6 +1,8 @@
 """Junk to every public name beyond layouts is refused in words, by no bare error. `tools/fuzz/junk.py` runs more."""
 
+import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,16 +16,21 @@ from cutepy import (
     Layout,
     Swizzle,
     _,
+    bank_conflicts,
+    conflict_free,
     crd2idx,
     draw,
     gpu,
+    local_tile,
     make_identity_tensor,
     make_tensor,
     ops,
+    transactions,
     vectorised,
 )
 from cutepy.errors import CutepyError, DeviceError, DrawError, KernelError, LayoutError, TensorError
 from cutepy.layout.public import OperandError
+from cutepy.tensor.functions import MADE_OF, made_of
 
 
 @pytest.mark.parametrize("seed", ["first", "second"])
@@ -62,11 +69,75 @@ def test_junk_calls_are_answered_or_refused(seed: str) -> None:
         (lambda: ops.arange(250, 260, dtype="u8"), TensorError, "u8 holds 0 to 255"),
         (lambda: draw(Layout(4), color=np.float32), DrawError, "its value"),
         (lambda: draw(Layout(4), label=lambda: 1), DrawError, "its value"),
+        (lambda: Layout((4, 8)) * 2, OperandError, r"Layout\(\(4, 8\), .* \* 2: .*logical_product"),
+        (lambda: 2 * Layout(4), OperandError, r"2 \* Layout\(4, 1\): .*blocked_product"),
+        (lambda: Layout(4) + Layout(8), OperandError, "make_layout"),
+        (lambda: Layout(8) / 2, OperandError, "zipped_divide"),
+        (lambda: Swizzle(3, 0, 3) - 1, OperandError, "complement"),
+        (lambda: Layout(4) < Layout(8), OperandError, "compatible"),
+        (lambda: -Layout(4), OperandError, "neg"),
+        (lambda: Layout(shape=(4, 8), strides=(8, 1)), OperandError, r"no strides=; write Layout\(shape, stride\)"),  # type: ignore[arg-type]
+        (lambda: bank_conflicts(Layout(32), element_bytes=3), LayoutError, r"an access of 3 bytes; a lane takes 1, 2"),
+        (lambda: transactions(Layout((32, 2)), 12), LayoutError, "an access of 12 bytes"),
+        (lambda: conflict_free((8, 8), [Layout((8, 8))], element_bytes=12), LayoutError, "an access of 12 bytes"),
+        (
+            lambda: local_tile(make_tensor(np.zeros((8, 8), np.float32)), (2, 2), (4, 0)),
+            TensorError,
+            r"local_tile or .*: \(4, 0\) of the tiles \(2, 2\) of .*, which are \(4, 4\): coordinate 4",
+        ),
     ],
 )
 def test_what_ended_bare(call, error, says) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    ("thing", "name", "says"),
+    [
+        (Layout(4), "offset", "a tensor has an offset"),
+        (Layout(4), "tile", "zipped_divide"),
+        (Layout(4), "strides", "it is x.stride"),
+        (Layout(4), "coalesce", r"it is a function, coalesce\(x, ...\)"),
+        (Layout(4), "shap", "is it 'shape'"),
+        (gpu, "relu6", r"write gpu.clip\(x, 0, 6\)"),
+        (ops, "gelu", r"write 0.5 \* x \* \(1 \+ ops.erf\("),
+    ],
+)
+def test_an_attribute_that_is_not_there_says_what_is(thing, name, says) -> None:
+    with pytest.raises(AttributeError, match=says):
+        getattr(thing, name)
+
+
+@pytest.mark.parametrize("name", MADE_OF)
+def test_what_other_libraries_have_is_made_of_what_is_there(name: str) -> None:
+    """The formula computes, by `ops` and in a kernel, the same as NumPy's functions in its text."""
+    x = (
+        np.array([-1.5, -0.5, 0.25, 0.75], np.float32)
+        if name not in ("logit", "sinc")
+        else np.float32([0.1, 0.3, 0.5, 0.9])
+    )
+    bounds = {"low": -1.0, "high": 1.0}
+    text = made_of(name, "library")
+    own = {
+        "silu": lambda v: v / (1 + np.exp(-v)),
+        "softplus": lambda v: np.log1p(np.exp(v)),
+        "erf": np.vectorize(math.erf),
+    }
+    numpys = {"library": SimpleNamespace(**{**vars(np), **own})}
+    wanted = eval(text, numpys, {"x": x.astype(np.float64), **bounds})
+    got = eval(text, {"library": ops}, {"x": make_tensor(x), **bounds}).numpy()
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    body = eval(f"lambda x, low, high: {text.replace('library.', 'gpu.')}", {"gpu": gpu})
+
+    @gpu.kernel
+    def made(x, y):
+        gpu.launch(threads=4)
+        y[gpu.thread] = body(x[gpu.thread], -1.0, 1.0)
+
+    y = np.zeros(4, np.float32)
+    made.interpret(x, y)
+    np.testing.assert_allclose(y, wanted, rtol=1e-5)
 
 
 def test_numbers_of_many_digits_are_written() -> None:

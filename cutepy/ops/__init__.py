@@ -123,6 +123,8 @@ def __getattr__(name: str) -> _Any:
         return made
     if name in _STANDARD or name == "float16":
         return _DTYPES[_STANDARD.get(name, "f16")]
+    if formula := functions.made_of(name, "ops"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; write {formula}")
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
 

@@ -117,10 +117,11 @@ def gpu_dtype(spec: object) -> DType:
     there = _listed(dtype for dtype in DTYPES.values() if dtype.on_gpu)
     pairs = ".view(np.float32) of complex64, pairs of numbers; gpu.array and kernels take complex64 itself"
     # The conversion that the message names, by NumPy's kind.
-    way = {"i": ".astype(np.int32)", "u": ".astype(np.uint32)", "c": pairs}
+    one, torchs = ".astype(np.{0})", ", of a torch tensor .to(torch.{0})"
+    way = {"i": (one + torchs).format("int32"), "u": one.format("uint32"), "c": pairs}
     raise TensorError(
         f"dtype {kind} ({kind.numpy}): no such element type on a GPU; there are {there}; "
-        f"convert the array first: {way.get(kind.kind, '.astype(np.float32)')}"
+        f"convert the array first: {way.get(kind.kind, (one + torchs).format('float32'))}"
     )
 
 

@@ -8,6 +8,7 @@ WGSL's function by NumPy's. `types` is the one place that says in which type a c
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -105,6 +106,32 @@ IN_KERNELS: dict[str, Function] = {}
 """By its name in kernels."""
 IR_FUNCTIONS: dict[str, Function] = {}
 """By the function of the IR that means it."""
+
+
+#: What other libraries have a name for, in the functions that there are.
+MADE_OF = {
+    "relu6": "clip(x, 0, 6)",
+    "leaky_relu": "maximum(x, 0.01 * x)",
+    "elu": "where(x > 0, x, expm1(x))",
+    "swish": "silu(x)",
+    "gelu": "0.5 * x * (1 + erf(x * 0.7071067811865476))",
+    "mish": "x * tanh(softplus(x))",
+    "softsign": "x / (1 + absolute(x))",
+    "hardtanh": "clip(x, -1, 1)",
+    "logit": "log(x / (1 - x))",
+    "sinc": "sin(x) / x",
+    "clamp": "clip(x, low, high)",
+    "exp10": "exp(x * 2.302585092994046)",
+}
+
+
+def made_of(name: str, module: str) -> str:
+    """What to write for a function that other libraries have, with the functions of a module; "" for another name.
+
+    >>> made_of("gelu", "ops")
+    '0.5 * x * (1 + ops.erf(x * 0.7071067811865476))'
+    """
+    return re.sub(r"(\w+)\(", rf"{module}.\1(", MADE_OF.get(name, ""))
 
 
 def define(function: Function) -> Function:

@@ -6,6 +6,8 @@ counted from its first element; nothing is copied. `recast` keeps the bytes, in 
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make_layout_like, make_ordered_layout
 from ..layout.algebra.operation import on_any
@@ -97,6 +99,14 @@ def _any_masked(data: object) -> bool:
     return isinstance(data, np.ma.MaskedArray)
 
 
+def _on_host(data: Any) -> bool:
+    """Whether what has `__dlpack__` says that its memory is the host's."""
+    try:
+        return int(data.__dlpack_device__()[0]) == 1
+    except (AttributeError, TypeError, ValueError, LookupError):
+        return False
+
+
 def _as_array(data: object) -> Array:
     """The NumPy array over the memory of `data`, not a copy. Raises TensorError where there is none."""
     if isinstance(data, np.ma.MaskedArray):
@@ -111,9 +121,19 @@ def _as_array(data: object) -> Array:
         pass
     if hasattr(data, "__dlpack__"):
         try:
-            return np.from_dlpack(data)
+            found = np.from_dlpack(data)
         except (BufferError, RuntimeError, TypeError) as error:
-            raise TensorError(f"a view of {type(data).__name__}: {error}; bring it into host memory first") from error
+            way = (
+                "convert its elements to a type that NumPy has, as x.float()"
+                if _on_host(data)
+                else "bring it into host memory"
+            )
+            said = str(error).rstrip(".")
+            hint = "" if "grad" in said else f"; {way} first"
+            raise TensorError(f"a view of {type(data).__name__}: {said}{hint}") from error
+        if any(step == 0 and n > 1 for step, n in zip(found.strides, found.shape, strict=True)):
+            found.flags.writeable = False  # as NumPy's broadcast arrays: what is written to one would be in others
+        return found
     raise TensorError(
         f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; "
         "pass an array or its memory, or a list of numbers to make_tensor"

@@ -8,9 +8,11 @@ layout_tv)(t, _)` are the elements of thread t.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import TensorError
+from ..errors import TensorError, shown
 from ..layout import (
     Layout,
     composition,
@@ -25,7 +27,7 @@ from ..layout import (
 from ..layout.values.coordinates import Coordinate, _, crd2idx
 from ..layout.values.int_tuple import IntTuple, as_tuple, product_each
 from .engine import Place, Scalars, current_thread
-from .tensor import Tensor, cached_view, composed_slice, expect_tensors
+from .tensor import Tensor, TensorIndexError, cached_view, composed_slice, expect_tensors
 
 
 def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
@@ -46,7 +48,8 @@ def _inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     tiled = tensor.lift_layout(zipped_divide, tiler)
     # zipped_divide gives ((tile), (rest)): keep the tile, choose among the rests.
     tile, rest = as_tuple(tiled.shape)
-    view: Tensor = tiled[(_all_of(tile), _continued(coord, rest))]
+    with _choosing("local_tile or inner_partition", tensor, f"the tiles {shown(tile)}", coord, rest):
+        view: Tensor = tiled[(_all_of(tile), _continued(coord, rest))]
     return view
 
 
@@ -62,8 +65,20 @@ def outer_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     expect_tensors("outer_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
-    view: Tensor = tiled[(_continued(coord, tile), _all_of(rest))]
+    with _choosing("outer_partition", tensor, "the elements of a tile", coord, tile):
+        view: Tensor = tiled[(_continued(coord, tile), _all_of(rest))]
     return view
+
+
+@contextmanager
+def _choosing(call: str, tensor: Tensor, what: str, coord: Place, shape: IntTuple) -> Iterator[None]:
+    """Say in an error of a coordinate which call it was given to, and of what."""
+    try:
+        yield
+    except TensorIndexError as error:
+        raise TensorIndexError(
+            f"{call}: {shown(coord)} of {what} of {tensor}, which are {shown(shape)}: {error}"
+        ) from error
 
 
 def local_tile(tensor: Tensor, tiler: Any, coord: Any, proj: Coordinate = None) -> Tensor:

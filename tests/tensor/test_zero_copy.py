@@ -13,6 +13,7 @@ import pytest
 from cutepy.errors import TensorError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _
 from cutepy.tensor import ArrayEngine, copy, fill, make_gmem_ptr, make_tensor, recast
+from cutepy.tensor.dtypes import gpu_dtype
 
 
 class Interface:
@@ -91,7 +92,7 @@ def test_buffers() -> None:
     raw = bytearray(16)
     tensor = make_tensor(make_gmem_ptr(raw, "f32", name="raw"), (2, 2))
     tensor[0, 1] = 1.0
-    assert raw[8:12] == np.float32(1).tobytes() and str(tensor) == "gmem_ptr[32b](raw) o (2,2):(1,2)"
+    assert raw[8:12] == np.float32(1).tobytes() and repr(tensor) == "gmem_ptr[32b](raw) o (2,2):(1,2)"
     assert not make_gmem_ptr(bytes(16), "i32").writable
 
 
@@ -109,6 +110,46 @@ def test_mapped_files(tmp_path: Path) -> None:
 def test_what_is_not_in_host_memory() -> None:
     with pytest.raises(TensorError, match="the array lies on device 0; bring it into host memory first"):
         make_tensor(OnDevice(np.zeros(3, np.float32)))
+
+
+class OfLibrary:
+    """An array in host memory of another library, which gives `memory` or says why not."""
+
+    def __init__(self, memory: np.ndarray, why: str = "") -> None:
+        self.memory, self.why = memory, why
+
+    def __dlpack__(self, **options: object) -> object:
+        if self.why:
+            raise BufferError(self.why)
+        return self.memory.__dlpack__(**options)  # type: ignore[arg-type]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def test_what_another_library_does_not_give_is_said_with_its_way_out() -> None:
+    memory = np.zeros(3, np.float32)
+    for why, said in (
+        (
+            "Unsupported dtype in DLTensor.",
+            "Unsupported dtype in DLTensor; convert its elements to a type that NumPy has",
+        ),
+        ("Can't export tensors that require gradient, use tensor.detach()", r"use tensor.detach\(\)$"),
+    ):
+        with pytest.raises(TensorError, match=said):
+            make_tensor(OfLibrary(memory, why))
+    with pytest.raises(TensorError, match=r"\.astype\(np.int32\), of a torch tensor \.to\(torch.int32\)"):
+        gpu_dtype("i64")
+
+
+def test_elements_that_are_one_memory_are_read_only() -> None:
+    expanded = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (3, 4), (0, 4), writeable=True)
+    tensor = make_tensor(OfLibrary(expanded))
+    assert not tensor.engine.writable and str(tensor.layout) == "(3,4):(0,1)"
+    with pytest.raises(TensorError, match="read-only"):
+        tensor[0, 0] = 1
+    one = np.lib.stride_tricks.as_strided(np.zeros(4, np.float32), (1, 4), (0, 4), writeable=True)
+    assert make_tensor(OfLibrary(one)).engine.writable  # one row, whose stride is of no element
 
 
 def test_numpy_tells_when_it_copies() -> None:

@@ -30,7 +30,7 @@ from .f2_bank_rows import BankProblem, columns_for, completed, independent, rank
 from .inverse import free_of
 from .operation import on_any
 from .rearrange import append, group_modes
-from .thread_values import WIDEST, check_listed, check_numbers
+from .thread_values import WIDEST, check_listed, check_numbers, check_width
 
 Orders = tuple[int, ...]
 
@@ -166,6 +166,7 @@ def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Lane
     check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
+    check_width(said, wide)
     # (lane, value): all further modes together are the values, one where there is none
     pair = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
     access = LaneAccess(said, pair, wide, wide // element_bytes)

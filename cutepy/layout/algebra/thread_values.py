@@ -42,6 +42,15 @@ def check_numbers(call: str, **numbers: int) -> None:
             raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1 to 1024")
 
 
+def check_width(call: str, wide: int) -> None:
+    """Raises LayoutError for bytes that no access of a lane takes at once: no power of two."""
+    if wide & (wide - 1):
+        raise LayoutError(
+            f"{call}: an access of {wide} bytes; a lane takes 1, 2, 4, 8 or 16 bytes at once: give a layout of the "
+            "parts of such elements, with the bytes of a part"
+        )
+
+
 def check_listed(call: str, layout: AnyLayout, most: int = MOST_ASKED) -> None:
     """Raises LayoutError for what is no layout of known sizes, or has more elements."""
     check_known(call, layout)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import Enum
 from math import prod
+from sys import modules
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ...errors import LayoutError
@@ -24,8 +25,12 @@ NUMPYS = {
     **dict.fromkeys(("flatten", "ravel"), "flatten(x) takes the nesting away, coalesce(x) the modes as well"),
     "ndim": "it is x.rank",
     "strides": "it is x.stride",
+    "offset": "a layout begins at 0, x(crd) is the offset at a coordinate; a tensor has an offset",
+    "dtype": "a layout has no elements; a tensor has a type",
+    "tile": "zipped_divide(x, tile) has all tiles, local_tile(x, tile, crd) one of a tensor",
+    "compose": "composition(x, y), x after y",
 }
-"""What NumPy's names of an array's attributes are here."""
+"""What NumPy's and others' names of attributes are here."""
 
 
 class Shaped:
@@ -39,7 +44,7 @@ class Shaped:
     else:
 
         def __getattr__(self, name: str) -> object:
-            said = f"; {NUMPYS[name]}" if name in NUMPYS else ""
+            said = f"; {NUMPYS[name]}" if name in NUMPYS else _instead(type(self), name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{said}", name=name, obj=self)
 
     @property
@@ -56,6 +61,18 @@ class Shaped:
     def depth(self) -> int:
         """How deep the shape nests: 0 for an integer."""
         return depth_of(self.shape)
+
+
+def _instead(kind: type, name: str) -> str:
+    """What may be meant by an attribute that is not there: a public function of that name, or a name that is close."""
+    if name.startswith("_"):
+        return ""
+    from difflib import get_close_matches
+
+    if name in modules["cutepy"].__all__ and name[0].islower():  # the names alone
+        return f"; it is a function, {name}(x, ...)"
+    near = get_close_matches(name, [known for known in dir(kind) if known[0] != "_"], 1, cutoff=0.75)
+    return f"; is it {near[0]!r}?" if near else ""
 
 
 def leaves(tree: IntTuple) -> tuple[int, ...]:

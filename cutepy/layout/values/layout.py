@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, overload
 
-from ...errors import BARE, CoordinateError, CutepyError, LayoutError, shown
+from ...errors import BARE, CoordinateError, CutepyError, LayoutError, OperandError, shown
 from ...lazy import numpy as np
 from .coordinates import (
     Basis,
@@ -54,6 +54,7 @@ class Layout(LayoutMethods):
     `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
     ones too) or basis strides `E(...)`. Left out, it is compact with the first mode fastest; `LayoutRight` makes the
     last mode fastest. A size-1 mode of a default layout has stride 0, as CuTe's static integers have.
+    Strides count elements, where NumPy's count bytes: `Layout.from_strides(array)`.
 
     >>> L = Layout(((4, 2), 8), ((1, 16), 4))
     >>> L(5, 3), L((1, 1), 3), L(29), len(L)
@@ -77,7 +78,10 @@ class Layout(LayoutMethods):
     stride: IntTuple
     facts: Facts | None = field(compare=False)
 
-    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
+    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None, **wrong: Never) -> None:
+        if wrong:
+            near = ", stride=..." if "strides" in wrong else ""
+            raise OperandError(f"Layout: there is no {', '.join(wrong)}=; write Layout(shape, stride){near}")
         facts: Facts | None = None
         if stride is not None and not isinstance(stride, Order):
             if not is_plain(shape, stride):

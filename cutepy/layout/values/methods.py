@@ -6,9 +6,10 @@ import this one when they are loaded.
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, NoReturn, cast
 
+from ...errors import OperandError, shown
 from .int_tuple import IntTuple, Shaped
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Composable(NotebookRepr):
     """A function on integers that can be composed: a layout of any kind, or a map of bits."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # an array of NumPy on the left of an operator leaves it to this side
 
     def __matmul__(self, inner: Composable | IntTuple) -> AnyLayout:
         """`A @ B` is `composition(A, B)`: A after B; a number or a tuple is a tiler.
@@ -67,6 +69,52 @@ class Composable(NotebookRepr):
         from ..algebra.operation import on_any
 
         return on_any(composition, self, inner) if isinstance(inner, (Composable, int, tuple)) else NotImplemented
+
+
+_TILES = "zipped_divide(A, tile) and logical_divide(A, tile) cut it into tiles"
+_ORDER = "compatible(A, B) and congruent(A, B) compare shapes, A.size and A.cosize are numbers"
+_REFUSED = {
+    "add +": "make_layout(A, B) has both as modes; a tensor's offset, or domain_offset, is where it begins",
+    "sub -": "complement(A, n) is what A leaves of n",
+    "mul *": "logical_product(A, B) and blocked_product(A, B) repeat A as B says, A @ B is A after B",
+    "truediv /": _TILES,
+    "floordiv //": _TILES,
+    "mod %": _TILES,
+    "pow **": "logical_product(A, B) repeats A as B says",
+    "lshift <<": "recast_layout, upcast and downcast change the width of elements",
+    "rshift >>": "recast_layout, upcast and downcast change the width of elements",
+    "and &": "make_layout(A, B) has both as modes",
+    "or |": "make_layout(A, B) has both as modes",
+    "xor ^": "Swizzle(B, M, S) permutes offsets by exclusive or",
+}
+
+
+def _refused(symbol: str, instead: str, swapped: bool = False) -> Callable[[Composable, object], NoReturn]:
+    def refuse(self: Composable, other: object) -> NoReturn:
+        left, right = (other, self) if swapped else (self, other)
+        raise OperandError(f"{shown(left)} {symbol} {shown(right)}: there is no such operation on layouts; {instead}")
+
+    return refuse
+
+
+def _refused_alone(name: str) -> Callable[[Composable], NoReturn]:
+    def refuse(self: Composable) -> NoReturn:
+        raise OperandError(
+            f"{name}({shown(self)}): there is no such operation on layouts; Layout(shape, stride) has any"
+        )
+
+    return refuse
+
+
+for _said, _instead in _REFUSED.items():
+    _name, _symbol = _said.split()
+    setattr(Composable, f"__{_name}__", _refused(_symbol, _instead))
+    setattr(Composable, f"__r{_name}__", _refused(_symbol, _instead, swapped=True))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Composable, f"__{_name}__", _refused_alone(_name))
+for _said in ("lt <", "le <=", "gt >", "ge >="):
+    _name, _symbol = _said.split()
+    setattr(Composable, f"__{_name}__", _refused(_symbol, _ORDER))
 
 
 class LayoutMethods(Shaped, Composable):
