@@ -20,6 +20,7 @@ from ..tensor.dtypes import DTYPES as _DTYPES
 from ..tensor.functions import IN_KERNELS as _IN_KERNELS
 from ..tensor.functions import IR_FUNCTIONS as _IR_FUNCTIONS
 from ..tensor.functions import NAMED as _NAMED
+from ..tensor.functions import made_of as _made_of
 from .export import Export, ExportedFunction, export
 from .ir import Expr, Kernel
 from .ir.functions import apply_function
@@ -137,6 +138,8 @@ def __getattr__(name: str) -> _Any:
     if name in _OPERATIONS:
         raise AttributeError(f"gpu.{name}: operations on arrays are in cutepy.ops; write ops.{name}(x, engine='wgpu')")
     meant = {_spelling(known): function for known, function in _IR_FUNCTIONS.items()}.get(name) or _NAMED.get(name)
+    if meant is None and (formula := _made_of(name, "gpu")):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; write {formula}")
     near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
     if name in _DTYPES:
         near = [f"cast(value, {name!r})", f"cutepy.tensor.{name}"]

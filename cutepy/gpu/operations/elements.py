@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import gpu
 from ...errors import KernelError
-from ...tensor import DTYPES, DType, bool_, functions, rules
+from ...tensor import DTYPES, DType, Tensor, bool_, functions, rules
 from .. import Expr
 
 
@@ -36,7 +36,14 @@ Operand: TypeAlias = Element | rules.Number
 
 
 def apply(function: functions.Function, *operands: Operand) -> Element:
-    """What `function` gives for these elements. Raises as the rules do."""
+    """What `function` gives for these elements. Raises as the rules do, and KernelError for a whole tensor."""
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            name = getattr(operand.engine, "name", "") or "x"
+            raise KernelError(
+                f"{function.name} of single values, and {name} is a tensor, {operand.layout}: write {name}[i] for an "
+                "element; is a number meant, or another order of arguments?"
+            )
     taken, result = function.types(*map(type_of, operands))
     used = [_taken(operand, dtype.accumulator) for operand, dtype in zip(operands, taken, strict=True)]
     return Element(gpu.apply_function(function, *used), result)

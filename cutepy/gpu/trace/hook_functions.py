@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ..ir import Const, Expr
-from ..ir.expr import describe
+from ..ir.expr import arena, describe
 from ..ir.place import KERNEL_FILE, place_of
 from ..ir.simplify import simplify
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
@@ -32,6 +32,8 @@ def target(function: Any) -> Any:
         return _range
     if function is isinstance:
         return _isinstance
+    if function is print:
+        return _print
     if isinstance(function, FunctionType):
         return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())
     if isinstance(function, MethodType):
@@ -41,6 +43,38 @@ def target(function: Any) -> Any:
         return partial(target(function.func), *function.args, **function.keywords)
     call = vars(type(function)).get("__call__")
     return MethodType(target(call), function) if isinstance(call, FunctionType) else function
+
+
+def _print(*values: object, **options: Any) -> None:
+    """`print`, which knows nothing of the number that a value will be on the GPU."""
+    if (one := next((value for value in values if isinstance(value, Expr)), None)) is not None:
+        frame = sys._getframe(1)
+        raise KernelError(
+            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: print runs once, while the kernel is traced, and "
+            f"{describe(one)} is known only on the GPU: gpu.print(...) prints what each thread has, in interpret(...); "
+            "print(str(...)) shows the expression"
+        )
+    print(*values, **options)
+
+
+def trying() -> tuple[int, int]:
+    """Before a `try`: what has been traced so far."""
+    trace = tracing()
+    return (0, 0) if trace is None else (trace.emitted, len(arena().nodes))
+
+
+def tried(began: tuple[int, int], kinds: Callable[[], tuple[Any, ...]]) -> None:
+    """After the body of a `try` that raised nothing: where it computes what the GPU knows, nothing there will."""
+    if trying() == began:
+        return
+    for kind in [one for some in kinds() for one in (some if isinstance(some, tuple) else (some,))]:
+        if issubclass(IndexError, kind) or issubclass(kind, ArithmeticError):
+            frame = sys._getframe(1)
+            raise KernelError(
+                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: except {kind.__name__}: a GPU raises nothing: "
+                "an index outside is kept inside, or refuted by verify(...), and a divisor 0 acts as 1; ask before, "
+                "`if i < x.size:`, and keep what is Python's alone in a try of its own"
+            )
 
 
 def identified(value: object) -> object:

@@ -335,6 +335,18 @@ class Hooks:
         node.args = [self.visit(x) for x in node.args]
         return node
 
+    def visit_Try(self, node: ast.Try) -> Any:
+        self.visit_parts(node)
+        if self.scope is None or not node.handlers:
+            return node
+        # try: S except E: T -> .n = trying(); try: S except E: T else: tried(.n, lambda: (E,)), outside of E's reach
+        self.scope.count += 1
+        began, first = f".tried{self.scope.count}", node.handlers[0]
+        kinds = [handler.type or ast.Name("Exception", ast.Load()) for handler in node.handlers]
+        said = _call("tried", ast.Name(began, ast.Load()), _later(ast.Tuple(kinds, ast.Load())))
+        node.orelse.insert(0, at(ast.Expr(said), first))
+        return [at(ast.Assign([ast.Name(began, ast.Store())], _call("trying")), node), node]
+
     def visit_Match(self, node: ast.Match) -> ast.AST:
         self.visit_parts(node)
         if self.scope is not None and any(

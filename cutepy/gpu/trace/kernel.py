@@ -293,9 +293,15 @@ def _refuse_refuted(verdict: Verification) -> None:
         )
 
 
-def _only_known(name: str, reason: str) -> KernelError:
+def _only_known(name: str, reason: str, unsaid: Sequence[str] = ()) -> KernelError:
+    """The error of a kernel that has no form for unknown sizes; of the tensors `unsaid` no sizes are said."""
+    more = (
+        f"say the sizes of {', '.join(unsaid)} too, by an annotation or sizes={{{unsaid[0]!r}: '(N)'}}, or "
+        if unsaid
+        else ""
+    )
     return KernelError(
-        f"{name}: no form of it is for unknown sizes: {reason}; sizes='known' exports it for these alone"
+        f"{name}: no form of it is for unknown sizes: {reason}; {more}sizes='known' exports it for these alone"
     )
 
 
@@ -699,20 +705,21 @@ class KernelFunction(NotebookRepr):
     ) -> tuple[ExportedFunction, dict[str, float], Verification]:
         """The forms for unknown sizes: with vectors, where 4 divides what they need, and without."""
         name = self.function.__name__
+        unsaid = [a.name for a in call.arguments if a.tensor is not None and a.name not in specs]
         sized = of_sizes(call, specs, self.given)
         if not isinstance(sized, str):
             sized = self._without_offsets(sized)
         if not isinstance(sized, str) and any(a.sizes is not None and a.sizes.view for a in sized.arguments):
             raise _only_known(name, "two of its tensors are one memory under two layouts")
         if isinstance(sized, str):
-            raise _only_known(name, sized)
+            raise _only_known(name, sized, unsaid)
         plain, wide = unaligned(sized), aligned_class(sized)
         described, variants = exported_sizes(plain), []
         numbers: list[Number] = []
         for subgroups in (True, False):
             traced = self._judged_form(plain, subgroups)
             if isinstance(traced, str):
-                raise _only_known(name, traced)
+                raise _only_known(name, traced, unsaid)
             assert traced.plan is not None
             form = described.form(traced.program("naga", True), traced.plan, self.given)
             numbers = whole_numbers(plain, form.program, traced.plan)

@@ -1,5 +1,6 @@
 """What the user's source says of what is running: the line that an error is about, the name of what is being made."""
 
+import linecache
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
             raise
         raise KernelError(f"{_place(error, file, line, inside)}: functions call one another without an end") from error
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        told = _of_a_number(str(error))
+        told = _of_an_argument(error) or _of_a_number(str(error))
         if not inside or not (told or _is_misuse(error, file) or _is_an_operation(error)):
             raise
         place = _place(error, file, line, inside)
@@ -70,6 +71,35 @@ def _is_an_operation(error: Exception) -> bool:
         trail = trail.tb_next
     step = next(instructions(frame.f_code, trail.tb_lasti), None) if trail is not None else None
     return is_users_file(frame.f_code.co_filename) and (step is None or step.name not in ("RAISE_VARARGS", "RERAISE"))
+
+
+def _operands(error: Exception) -> list[tuple[str, object]]:
+    """The variables, with their values, in the text of the operation at which an error was raised; of an argument of
+    the function it is said that it is one."""
+    trail = error.__traceback__
+    while trail is not None and trail.tb_next is not None:
+        trail = trail.tb_next
+    if trail is None:
+        return []
+    frame = trail.tb_frame
+    line, end, first, last = next(islice(frame.f_code.co_positions(), trail.tb_lasti // 2, None), (None,) * 4)
+    if line is None or line != end:
+        return []
+    text = linecache.getline(frame.f_code.co_filename, line).encode()[first:last].decode(errors="ignore")
+    scope = {**frame.f_globals, **frame.f_locals}
+    names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", text))
+    arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    return [(f"argument {name}" if name in arguments else name, scope[name]) for name in names if name in scope]
+
+
+def _of_an_argument(error: Exception) -> str:
+    """What Python says of a variable that is a number where it takes a tensor."""
+    message, kinds = str(error), {node.__name__ for node in Expr.__subclasses__()}
+    if (match := re.match(r"'(\w+)' object ", message)) is not None and match[1] in kinds:
+        for name, value in _operands(error):
+            if type(value).__name__ == match[1]:
+                return f"{name} is a number that is known only on the GPU, and {message[match.end() :]}; {TENSOR_MEANT}"
+    return ""
 
 
 def _of_a_number(message: str) -> str:

@@ -283,7 +283,6 @@ return ord(chr(t + 70))
 EXCEPTIONS = {
     r"~\(t > 0\)": "~ of a bool is its opposite, as NumPy has it",
     r"~\(v > 1\)": "~ of a bool is its opposite, as NumPy has it",
-    r"except ZeroDivisionError": "a divisor 0 acts as 1",
     r"callable\(t\)": "a question about the object of Python, which has no number",
     r"(type\(t\)|t\.__class__)": "a question about the object of Python, which is an expression",
 }
