@@ -1,4 +1,4 @@
-"""`cutepy wgsl`, `cutepy verify`, `cutepy adapters`: kernels as text, as theorems, and what runs them.
+"""`cutepy wgsl`, `verify`, `report`, `export`, `adapters`: kernels as text, theorems and figures, and what runs them.
 
 A kernel is named as `matmul`, `sum`, or `module:kernel`, `file.py:kernel`: that module is imported, which runs it. Its
 arguments are layouts, so no data is needed; keyword arguments are read as Python literals or layouts, never evaluated.
@@ -33,8 +33,9 @@ from ..gpu.trace.kernel import KernelFunction
 from ..gpu.trace.source import TENSOR_MEANT
 from ..gpu.verify.verdict import Verification
 from ..layout import LayoutRight, parse_layout
+from ..layout.symbolic.given import symbols_of
 from ..layout.values.layout import Layout
-from ..tensor import Tensor, as_dtype, make_tensor
+from ..tensor import DTYPES, Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes
 from ..tensor.rules import folded_type
 from .matmul import parse_tile, plan_for
@@ -128,6 +129,16 @@ def _verify_shader(options: Namespace) -> Verification:
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{options.kernel} cannot be read: {error}") from error
     return verify_shader(text, Bindings(lengths, numbers, (x, y, z), options.entry))
+
+
+def run_report(options: Namespace) -> None:
+    """Write what the kernel asks of memory and arithmetic."""
+    check_target(options.output)
+    call = kernel_call(options)
+    static: dict[str, Any] = call.static
+    with call.traced():
+        report = call.kernel.report(*call.arguments, **static)
+    write_answer(options, str(report), asdict(report))
 
 
 def run_export(options: Namespace) -> None:
@@ -278,6 +289,9 @@ def _tensor(text: str) -> Tensor:
     """A tensor over `[type] layout`, its data unknown."""
     match = _TYPED.fullmatch(text)
     assert match is not None
+    kind, colon, rest = text.strip().partition(":")
+    if colon and kind in DTYPES:
+        raise CommandError(f"{text}: a type and a layout are two words, '{kind} {rest or '1000'}'")
     # "64x32" is an array in NumPy's order: the last index has stride 1.
     if _EXTENTS.fullmatch(match["layout"]):
         extents = tuple(map(int, match["layout"].split("x")))
@@ -286,6 +300,11 @@ def _tensor(text: str) -> Tensor:
         parsed = parse_layout(match["layout"])
         if not isinstance(parsed, Layout):
             raise CommandError(f"{text}: an argument has a plain layout, without a swizzle")
+        if unknown := sorted(map(str, symbols_of(parsed))):
+            raise CommandError(
+                f"{text}: {', '.join(unknown)} is no number; an argument is 64x32, an array of NumPy's order, a layout "
+                "(64,32):(1,64), a type before either, 'f16 64x32', or a number"
+            )
         layout = parsed if isinstance(parsed.shape, tuple) else Layout((parsed.shape,), (parsed.stride,))
     return make_tensor(as_dtype(match["type"] or "f32"), layout)
 

@@ -183,6 +183,8 @@ def run_draw(options: Namespace) -> None:
     if layout == STDOUT:  # as a fence: a layout, and lines of options
         layout, said = read_body(read_input(layout))
         asked = said | asked
+    else:
+        layout = read_input(layout)
     drawing = drawing_of(layout, asked)
     if options.output == STDOUT and suffix == ".txt":
         colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ  # https://no-color.org

@@ -81,6 +81,8 @@ def parser() -> Parser:
     _kernel_arguments(command("wgsl", "kernels", "Print the WGSL of a kernel for arguments of given layouts."))
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))
+    text = "Tell what a kernel asks of memory and arithmetic: bytes, transactions, bank conflicts, operations."
+    _kernel_arguments(command("report", "kernels", text, answers=True))
     text = "Write a kernel as an ES module, with its types, its description and a page that tests it."
     _kernel_arguments(command("export", "kernels", text))
     _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
@@ -142,7 +144,7 @@ def _draw_arguments(draw: ArgumentParser) -> None:
 
 
 def _kernel_arguments(command: ArgumentParser) -> None:
-    """The arguments of `cutepy wgsl`, `verify` and `export`."""
+    """The arguments of `cutepy wgsl`, `verify`, `report` and `export`."""
     verify = command.prog.endswith("verify")
     shader = "; FILE.wgsl is a compute shader" if verify else ""
     command.add_argument("kernel", help=f"matmul, sum, or MODULE:KERNEL, FILE.py:KERNEL for one of yours{shader}")

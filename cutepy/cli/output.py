@@ -6,6 +6,7 @@ Law: a file that a command names is either what it was before or complete; nothi
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from ..errors import CommandError
 
 STDOUT = "-"
+_FILE = re.compile(r"[^():,\n]*\.\w{1,8}")
 LARGEST_INPUT = 1 << 20
 
 
@@ -51,6 +53,8 @@ def write_answer(options: Namespace, text: str, data: object) -> None:
 def read_input(text: str) -> str:
     """An argument, or for `-` what standard input holds. Raises CommandError where that is nothing, or too much."""
     if text != STDOUT:
+        if _FILE.fullmatch(text) and Path(text).is_file():
+            raise CommandError(f"{text} is a file, and a layout is meant: - reads it, as in `... - < {text}`")
         return text
     content = sys.stdin.read(LARGEST_INPUT + 1)
     if not content.strip() or len(content) > LARGEST_INPUT:

@@ -130,7 +130,7 @@ def twice(x, y):
 def test_what_a_kernel_raises_is_one_line(command: str, refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "tensors.py").write_text(TENSORS)
     said = refused(command, "tensors.py:twice", "64", "64")
-    assert "tensors.py:7: a number that is known only on the GPU is not subscriptable" in said
+    assert "tensors.py:7: argument x is a number that is known only on the GPU, and is not subscriptable" in said
     assert "64 is a number, an array of 64 elements is 64:1" in said
 
 
@@ -174,6 +174,8 @@ BAD = {
     "file": (("wgsl", "nowhere.py:kernel"), "there is no such file", 1),
     "inner sizes": (("wgsl", "matmul", "8x8", "9x8"), "inner sizes and types must be equal", 1),
     "type": (("wgsl", "sum", "f64 8x8"), "f64", 1),
+    "type before a colon": (("wgsl", "sum", "f32:1000"), "a type and a layout are two words, 'f32 1000'", 1),
+    "a name": (("wgsl", "sum", "abc"), "abc is no number; an argument is 64x32", 1),
     "command": (("prnt",), "invalid choice: 'prnt'", 1),
     "output": (("print", "4:1", "-o", "no/x.txt"), "there is no folder no", 1),
 }
@@ -183,6 +185,33 @@ BAD = {
 def test_bad_input(refused: Refused, name: str) -> None:
     arguments, expected, lines = BAD[name]
     assert expected in refused(*arguments, lines=lines, fresh=name == "typo")
+
+
+def test_a_file_in_the_place_of_a_layout_is_told_how_it_is_read(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "layout.txt").write_text("(4,8):(8,1)")
+    for command in (("draw", "layout.txt", "-o", "z.svg"), ("print", "layout.txt"), ("ask", "layout.txt")):
+        assert "layout.txt is a file, and a layout is meant: - reads it, as in `... - < layout.txt`" in refused(
+            *command
+        )
+
+
+def test_a_report_is_the_kernel_s_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "strided.py"
+    path.write_text(TENSORS.replace("y[gpu.thread] = x[gpu.thread]", "y[gpu.thread] = x[gpu.thread * 32]"))
+    text = said("report", f"{path}:twice", "2048:1", "64:1", capsys=capsys)
+    assert "reads x[tid * 32u]" in text and "8.00x" in text and "strided.py:7" in text
+    answer = json.loads(said("report", f"{path}:twice", "2048:1", "64:1", "--json", capsys=capsys))
+    assert answer["kernel"] == "twice" and answer["threads"] == 64
+
+
+def test_a_refuted_kernel_is_not_exported(refused: Refused, here: Run, tmp_path: Path) -> None:
+    (tmp_path / "tensors.py").write_text(TENSORS.replace("y[gpu.thread]", "y[0]"))
+    words = ("export", "tensors.py:twice", "64:1", "64:1", "-o", "k.js")
+    assert "twice is not exported: refuted    no races y" in refused(*words).replace("  ", " ").replace(
+        "refuted ", "refuted    ", 1
+    )
+    assert not (tmp_path / "k.js").exists()
+    assert here(*words, "--refuted").returncode == 0 and (tmp_path / "k.js").exists()
 
 
 def test_what_a_shell_writes_without_quotes(here: Run, tmp_path: Path) -> None:
