@@ -30,6 +30,7 @@ from cutepy.draw import (
     register,
     steps,
 )
+from cutepy.draw.views.tiles import tile_numbers
 from cutepy.errors import DrawError
 from cutepy.layout import (
     ComposedLayout,
@@ -235,8 +236,18 @@ def test_tiles() -> None:
     assert [text for _paint, text in drawing.figure.legend] == ["0", "1", "2", "3"]
     assert drawing.figure.subject == "tile"
     assert rows(only(draw(Layout((2, 4)), view=Tiles((2, 2)), label="place")))[0] == ["0", "2", "0", "2"]
-    with pytest.raises(ValueError, match="3"):
-        draw(Layout((4, 4)), view=Tiles((3, 3)))
+
+
+@pytest.mark.parametrize(("shape", "tile"), [((5, 3), (2, 2)), ((4, 6), (3, 4)), ((7, 7), (3, 7)), ((4, 4), (8, 2))])
+def test_tiles_that_reach_beyond_the_edge_have_the_elements_that_are_there(
+    shape: tuple[int, int], tile: tuple[int, int]
+) -> None:
+    (m, n), (a, b) = shape, tile
+    wanted = [(i // a + -(-m // a) * (j // b), i % a + a * (j % b)) for j in range(n) for i in range(m)]
+    assert tile_numbers(Layout(shape, (n, 1)), tile) == wanted
+    grid = only(draw(Layout(shape, (n, 1)), view=Tiles(tile)))
+    assert list(grid.groups) == [wanted[i + m * j][0] for i in range(m) for j in range(n)]
+    assert tile_numbers(Layout(m * n), a) == [(at // a, at % a) for at in range(m * n)]
 
 
 def test_one_tile_in_the_whole() -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ...errors import DrawError
-from ...layout import Layout, crd2idx, idx2crd, zipped_divide
+from ...layout import Layout, crd2idx, idx2crd, make_identity_layout, zipped_divide
 from ...layout.text.write import extents, offset_rows
 from ...layout.values.composed import AnyLayout
-from ...layout.values.int_tuple import as_tuple
+from ...layout.values.int_tuple import as_tuple, leaves
 from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid
 from ..look import Look, named
@@ -74,7 +74,7 @@ class Tiles:
     def _chosen(self, layout: AnyLayout, count: int) -> int:
         """The number of the tile that is asked for by number or coordinate. Raises DrawError for one that is not
         there."""
-        tiles = as_tuple(zipped_divide(Layout(layout.shape), self.tiler).shape)[1]
+        tiles = as_tuple(_divided(layout, self.tiler).shape)[1]
         try:
             number = crd2idx(self.tile, tiles) if isinstance(self.tile, tuple) else self.tile or 0
         except (TypeError, ValueError) as error:
@@ -96,7 +96,7 @@ class Tiles:
         threads = as_layout(self.threads, "tiles")
         if threads.rank < 2:
             raise DrawError(f"threads={threads}: it is a layout of (thread, value)")
-        places = extents(zipped_divide(Layout(layout.shape), self.tiler))[0]
+        places = extents(_divided(layout, self.tiler))[0]
         owners = owners_of(threads)
         # Threads own indices within a tile; the coverage of the tile is not asked for.
         if outside := [at for at in owners if not isinstance(at, int) or not 0 <= at < places]:
@@ -111,18 +111,40 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[Place]:
 
     >>> tile_numbers(Layout((2, 4)), (2, 2))
     [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]
+    >>> tile_numbers(Layout((3, 2)), (2, 2))  # the second tile reaches beyond the edge
+    [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3), (1, 2)]
     """
     if layout.size > LARGEST_TILED:
         raise DrawError(f"tiles of {layout}: {layout.size} coordinates; pictures of tiles go up to {LARGEST_TILED}")
     # Mode 0 of the divided index layout runs within a tile, mode 1 over the tiles.
-    divided = zipped_divide(Layout(layout.shape), tiler)
+    divided = _divided(layout, tiler)
     within, tiles = extents(divided)
     numbers = [(0, 0)] * layout.size
+    # A tile that does not divide its mode reaches beyond it, where an index would be that of another column.
+    sizes, by_mode = _modes(layout, tiler)
+    whole = divided.size == layout.size
+    beyond = None if whole else zipped_divide(make_identity_layout(sizes), by_mode, round_up=True)
     for position, row in enumerate(offset_rows(divided, range(within), range(tiles))):
         for tile, index in enumerate(row):
-            if isinstance(index, int):
+            crd = () if beyond is None else leaves(beyond(position, tile))
+            if isinstance(index, int) and all(at < size for at, size in zip(crd, sizes, strict=False)):
                 numbers[index] = (tile, position)
     return numbers
+
+
+def _divided(layout: AnyLayout, tiler: object) -> Layout:
+    """The layout of indices in tiles, rounded up where a tile does not divide its mode."""
+    sizes, by_mode = _modes(layout, tiler)
+    if isinstance(by_mode, tuple) and not any(isinstance(tile, tuple) for tile in by_mode):
+        return zipped_divide(Layout(sizes), by_mode, round_up=True)
+    return zipped_divide(Layout(layout.shape), tiler)
+
+
+def _modes(layout: AnyLayout, tiler: object) -> tuple[tuple[int, ...], object]:
+    """The sizes of the modes, and the tiler for them: an integer that does not divide the layout is of all of it."""
+    if isinstance(tiler, int) and tiler > 0 and layout.size % tiler:
+        return (layout.size,), (tiler,)
+    return tuple([mode.size for mode in Layout(as_tuple(layout.shape))]), tiler
 
 
 def _tiled(panel: Panel, tiles: Sequence[Place], count: int, look: Look) -> Grid:
