@@ -128,6 +128,15 @@ def test_a_refuted_kernel_is_exported_only_where_that_is_said(tmp_path: Path) ->
     assert path.exists()
 
 
+def test_a_tensor_of_which_no_sizes_are_said_is_named() -> None:
+    x = np.zeros(100, F)
+    with pytest.raises(
+        KernelError, match=r"say the sizes of y too, by an annotation or sizes=\{'y': '\(N\)'\}, or sizes="
+    ):
+        scaled.exported(2.0, x, x.copy(), sizes={"x": "(N)"})
+    assert scaled.exported(2.0, x, x.copy(), sizes={"x": "(N)", "y": "(N)"}).data["numbers"]
+
+
 def test_files_stand_beside_each_other(tmp_path: Path) -> None:
     written = scaled.export(tmp_path / "dist" / "scaled.mjs", 2.0, np.zeros(10, F), np.zeros(10, F))
     assert written.module.name == "scaled.mjs" and written.page is None
