@@ -220,6 +220,9 @@ def test_gaps_are_those_of_known_strides_that_skip() -> None:
     for tensor, sizes, gaps in ((x, "(M,64):(64,1)", False), (x, "(M,N)", False), (wide, "(M,64):(80,1)", True)):
         data = copied.exported(tensor, y, sizes={"x": sizes, "y": "(M,N)"}).data
         assert [buffer.get("gaps", False) for buffer in data["buffers"]] == [gaps, False]
+    long = np.zeros((5, 128), np.float32)
+    data = copied.exported(long[:, ::2], y, sizes="known").data
+    assert [buffer.get("gaps", False) for buffer in data["buffers"]] == [True, False]
 
 
 @gpu.kernel

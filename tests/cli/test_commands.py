@@ -344,7 +344,6 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         (("ask", "S<3,4,3>"), "", "ask takes a layout, such as S<3,4,3> o 0 o (8,64):(64,1)"),
         (("draw", "4,8"), "", "a tuple stands in parentheses, as (4,8)\n  ^"),
         (("draw", "(4,8),(8,1)"), "", "or ':' and a stride\n  ^"),
-        (("draw", "(4,4)", "--tiler", "(3,2)"), "", "mode 0: logical_divide(4:1, 3:1)"),
         (("draw", "(4,4)", "--view", "bank"), "", "did you mean banks?"),
         (("draw", "(4,4)", "--view", "banks", "--element-bytes", "0"), "", "element_bytes=0"),
         (("draw", "(4,4)", "--over", "8"), "", "give an `over` that reaches 8"),

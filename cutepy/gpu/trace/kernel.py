@@ -666,8 +666,10 @@ class KernelFunction(NotebookRepr):
             if a.tensor is not None:
                 view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
                 views[a.slot].append(view)
+        # Where no tensor has every element of its memory, an array may be longer.
+        whole = {a.slot for a in call.arguments if a.tensor is not None and (a.packed or a.tensor.size >= a.length)}
         memories = [
-            BoundMemory(engine.dtype.name, binding.min_bytes, tuple(views[slot]))
+            BoundMemory(engine.dtype.name, binding.min_bytes, tuple(views[slot]), slot not in whole)
             for slot, (engine, binding) in enumerate(zip(call.engines, forms[0].bindings, strict=True))
         ]
         variants = [[Form(program, call.offsets)] for program in dict.fromkeys(forms)]
