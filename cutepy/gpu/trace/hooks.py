@@ -376,9 +376,9 @@ class Hooks:
         return self.leaving(node, "continue", self.inside_loop())
 
     def inside_loop(self) -> int:
-        """How many blocks are open inside the innermost loop."""
+        """How many blocks are open inside the innermost loop; what leaves one stands in one."""
         assert self.scope is not None
-        return next((i for i, (_, loop) in enumerate(reversed(self.scope.blocks)) if loop), 0)
+        return next(i for i, (_, loop) in enumerate(reversed(self.scope.blocks)) if loop)
 
     def leaving(self, node: ast.stmt, kind: str, count: int) -> list[ast.stmt]:
         left = self.blocks(count)

@@ -124,3 +124,16 @@ def test_divmod_and_copies() -> None:
     x = np.zeros(8, np.float32)
     kernel_of(lambda: copy.deepcopy(sum(divmod(gpu.thread, 3)))).interpret(x)
     assert x.tolist() == [0, 1, 2, 1, 2, 3, 2, 3]
+
+
+def test_a_kernel_that_a_class_holds_is_itself_behind_the_class_and_its_objects() -> None:
+    class Model:
+        @gpu.kernel
+        def doubled(x, y):
+            gpu.launch(threads=4)
+            y[gpu.thread] = 2 * x[gpu.thread]
+
+    for holder in (Model, Model()):
+        y = np.zeros(4, np.float32)
+        holder.doubled.interpret(np.arange(4, dtype=np.float32), y)
+        assert y.tolist() == [0, 2, 4, 6]
