@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cutepy import gpu, ops
-from cutepy.errors import KernelError
+from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Device
 from cutepy.tensor import Tensor
 
@@ -40,6 +40,42 @@ def test_subgroup_functions(device: Device) -> None:
     subgroup = int(got[0, 2])
     np.testing.assert_allclose(got[:, 0], np.repeat(x.reshape(-1, subgroup).sum(1), subgroup), rtol=1e-5)
     assert np.array_equal(got[:, 1], x.reshape(-1, 2)[:, ::-1].ravel())
+
+
+@pytest.mark.parametrize("threads", [64, 96])
+def test_a_size_of_subgroups_is_given_or_refused(device: Device, threads: int) -> None:
+    if "subgroups" not in device.features:
+        pytest.skip("NOT TESTED: the device has no subgroups")
+
+    @gpu.kernel
+    def sums(x: Tensor, y: Tensor, *, n: int) -> None:
+        gpu.launch(threads=threads, subgroup=n)
+        y[gpu.thread] = gpu.subgroup_add(x[gpu.thread])
+
+    x, given = np.arange(threads, dtype=np.float32), set()
+    for n in (4, 8, 16, 32):
+        moved, out = gpu.array(x, device=device), gpu.empty(threads, device=device)
+        try:
+            sums(moved, out, n=n)
+        except DeviceError as error:
+            assert f"subgroup={n}" in str(error)
+            continue
+        given.add(n)
+        assert np.array_equal(out.numpy(), np.repeat(x.reshape(-1, n).sum(1), n))
+    assert device.subgroup_size() in given
+
+
+def test_the_text_requires_a_size_where_rows_are_whole_subgroups() -> None:
+    @gpu.kernel
+    def sums(x: Tensor, y: Tensor, *, threads: int) -> None:
+        gpu.launch(threads=threads, subgroup=32)
+        y[gpu.thread] = gpu.subgroup_add(x[gpu.thread])
+
+    x = np.zeros(64, np.float32)
+    sized = sums.program(x, x.copy(), threads=64, dialect="tint").sized
+    assert "enable subgroup_size_control;" in sized and "@workgroup_size(64) @subgroup_size(32)" in sized
+    assert not sums.program(x, x.copy(), threads=48, dialect="tint").sized
+    assert not sums.program(x, x.copy(), threads=64).sized
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (7, 1, 13), (127, 129, 131)])

@@ -77,6 +77,9 @@ def compile_kernel(
     checks into the text, for a device whose modules have none."""
     ready = lower(kernel)
     source = write_wgsl(ready, dialect, guarded=guarded, to_run=True)
+    # Tint requires rows of the workgroup to be whole subgroups where a size is asked for.
+    asks = dialect == "tint" and "subgroups" in source.needs and kernel.subgroup > 0
+    asks = asks and kernel.workgroup[0] % kernel.subgroup == 0
     return Program(
         wgsl=source.text,
         entry=source.entry,
@@ -91,6 +94,7 @@ def compile_kernel(
         guarded=guarded,
         loops=loop_bounds(ready),
         subgroup=kernel.subgroup,
+        sized=write_wgsl(ready, dialect, guarded=guarded, to_run=True, sized=True).text if asks else "",
     )
 
 

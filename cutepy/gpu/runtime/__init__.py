@@ -17,8 +17,8 @@ from .interrupts import Uninterrupted
 from .program import MATRICES, Binding, Limits, MatrixShape, Program, ProgramParam
 
 _USEFUL = (
-    *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "timestamp-query", "shader-int64"),
-    *("shader-float32-atomic", MATRICES, "implicit-device-synchronization"),
+    *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "subgroup-size-control", "timestamp-query"),
+    *("shader-int64", "shader-float32-atomic", MATRICES, "implicit-device-synchronization"),
 )
 
 

@@ -63,12 +63,10 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
             f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
         )
-    if program.subgroup and device.lanes != program.subgroup:
-        raise DeviceError(
-            f"{program.entry} is for subgroups of {program.subgroup} threads, gpu.launch(subgroup={program.subgroup}), "
-            f"those of {device.adapter.name} have {device.lanes}; leave subgroup out where any size serves"
-        )
-    if program.lanes and (size := device.lanes) < program.lanes:
+    sized = program.sized if "subgroup-size-control" in device.features else ""
+    if not sized and program.subgroup and device.lanes != program.subgroup:
+        raise _other_size(program, device, f"have {device.lanes}")
+    if not sized and program.lanes and (size := device.lanes) < program.lanes:
         raise DeviceError(
             f"{program.entry} shuffles within subgroups of {program.lanes} threads, those of {device.adapter.name} "
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
@@ -84,7 +82,9 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
-        text = program.wgsl.replace("\0", " ").encode(errors="replace").decode()  # of a comment: C ends a text there
+        text = (
+            (sized or program.wgsl).replace("\0", " ").encode(errors="replace").decode()
+        )  # of a comment: C ends a text there
         module, checked = runtime.module(gpu, text, program.entry, asked)
         handle = gpu.create_compute_pipeline(
             layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
@@ -94,11 +94,21 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         failure = device.failure(error, f"compile {program.entry}")
         if not device.alive:
             raise failure from error
+        if sized and "subgroup_size attribute" in str(error):
+            raise _other_size(program, device, f"have {device.lanes}, or others that it gives") from error
         raise KernelError(f"{program.entry}: {_refusal(runtime.name, program, str(error))}") from error
     if checked and not asked:
         warn_that_checks_stay()
     binder = Binder(runtime, gpu, buffers_layout, len(types))
     return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded, binder)
+
+
+def _other_size(program: Program, device: Device, theirs: str) -> DeviceError:
+    """What to say where a device has no subgroups of the size that is asked for."""
+    return DeviceError(
+        f"{program.entry} is for subgroups of {program.subgroup} threads, gpu.launch(subgroup={program.subgroup}), "
+        f"those of {device.adapter.name} {theirs}; leave subgroup out where any size serves"
+    )
 
 
 def _refusal(runtime: str, program: Program, message: str) -> str:

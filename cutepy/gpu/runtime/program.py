@@ -176,7 +176,8 @@ class Program:
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
     every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
-    `subgroup` the one size that it is for, and `loops` are its loops with a known bound. A program for unknown sizes
+    `subgroup` the one size that it is for, `sized` the source that requires it of a device with subgroup-size-control,
+    and `loops` are its loops with a known bound. A program for unknown sizes
     has a `plan`, and a `grid` of the most workgroups that it may have.
 
     >>> scale = ProgramParam("a", "f32")
@@ -199,6 +200,7 @@ class Program:
     loops: tuple[LoopBound, ...] = ()
     plan: LaunchPlan | None = None
     subgroup: int = 0
+    sized: str = ""
 
     def __hash__(self) -> int:
         # A text keeps its hash, and a kernel for all sizes has a program for each grid; every launch looks for its own.

@@ -45,10 +45,13 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False, to_run: bool = False) -> Source:
-    """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
+def write_wgsl(
+    kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False, to_run: bool = False, sized: bool = False
+) -> Source:
+    """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is, `sized`
+    requires the size of a subgroup that the kernel asks for, where a device has subgroup-size-control."""
     # The features are known after the whole kernel was scanned, so a printer says whether another dialect must run it.
-    printer = WgslPrinter(kernel, TARGETS[dialect], guarded)
+    printer = WgslPrinter(kernel, TARGETS[dialect], guarded, kernel.subgroup if sized else 0)
     if to_run and dialect != "tint" and MATRICES in printer.needs:  # wgpu grants no matrices yet: Dawn runs them
         printer = WgslPrinter(kernel, TINT, guarded)
     return Source(printer.text(), printer.entry, printer.needs)
@@ -87,10 +90,10 @@ class WgslPrinter(Printer):
     LANGUAGE = "WGSL"
     IDS: ClassVar = {name: spelled for name, (spelled, _) in _IDS.items()}
 
-    def __init__(self, kernel: ir.Kernel, target: Target, guarded: bool = False) -> None:
+    def __init__(self, kernel: ir.Kernel, target: Target, guarded: bool = False, subgroup: int = 0) -> None:
         seen = ir.all_nodes(kernel.body)
         used = {n.name for n in seen if isinstance(n, ir.Builtin)}
-        self.target = target
+        self.target, self.subgroup = target, subgroup
         self.needs = _features(kernel, seen)
         self.first = ""
         if target.divergent_subgroup_id and "subgroup_id" in used and MATRICES in self.needs:
@@ -113,6 +116,7 @@ class WgslPrinter(Printer):
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
         lines += ["enable f16;"] * ("shader-f16" in self.needs)
         lines += self.target.header if "subgroups" in self.needs else ()
+        lines += ["enable subgroup_size_control;"] * bool(self.subgroup)
         lines += self.target.matrix_header if MATRICES in self.needs else ()
         # One blank line after the directives.
         lines += [""] * (not lines[-1] == "")
@@ -124,7 +128,8 @@ class WgslPrinter(Printer):
         asked = [name for name in self.asked if name != "subgroup_id" or not self.first]
         inputs = ", ".join(f"@builtin({n}) {_IDS[n][0]}: {_IDS[n][1]}" for n in asked)
         body = [INDENT + self.first, *body] if self.first else body
-        lines += [f"@compute @workgroup_size({sizes})", f"fn {self.entry}({inputs}) {{", *body, "}"]
+        size = f" @subgroup_size({self.subgroup})" * bool(self.subgroup)
+        lines += [f"@compute @workgroup_size({sizes}){size}", f"fn {self.entry}({inputs}) {{", *body, "}"]
         return "\n".join(lines) + "\n"
 
     def declarations(self) -> Iterator[str]:
