@@ -245,11 +245,12 @@ def tiling_of(
             return Tiling(turned.tile, turned.written, turned, tuple(crossing[:4]))
         return None
     extents = leaves(domain[-1].shape)
-    if len(extents) == 1 or extents[0] >= elements // 2:
+    many = prod(extents) >= MANY_ELEMENTS
+    if len(extents) == 1 or (many and extents[0] >= elements // 2):
         tile: tuple[int, ...] = (elements, *[1] * (len(extents) - 1))
     elif extents[0] >= WIDE // 2:
         tile = (WIDE, elements // WIDE, *[1] * (len(extents) - 2))
-    elif prod(extents) >= MANY_ELEMENTS and extents[1] >= elements // (2 * SHORT_SIDE):
+    elif many and extents[1] >= elements // (2 * SHORT_SIDE):
         side = SHORT_SIDE if extents[0] <= SHORT_SIDE else 2 * SHORT_SIDE
         tile = (side, elements // side, *[1] * (len(extents) - 2))
     else:

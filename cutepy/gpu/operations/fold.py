@@ -41,10 +41,11 @@ from .pointwise import ElementFunction
 
 MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
 """Workgroups that fill a GPU several times over, so that its processors end at one time, and that just fill it."""
-MANY_ELEMENTS, MANY_ROWS = 1 << 20, 8192
-"""Elements from which there are more plans, and rows side by side in memory from which a tile has many."""
+MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 8192
+"""Elements from which there are more plans; rows that fill a GPU by a workgroup each, and rows side by side in memory
+from which a tile has many."""
 LONG = 2048
-"""Columns from which rows of many elements, read by vectors, have a workgroup each, where states have one part."""
+"""Columns from which rows of many elements have a workgroup each, where states have one part."""
 gpu.static_type(Fold)
 Factor = tuple[int, int]
 State = tuple[Any, ...]
@@ -61,6 +62,8 @@ class FoldPlan:
 
     tile: tuple[int, int]
     owned: Layout
+    width: int = 1
+    """Neighbours in memory that a thread accesses at once, where the tensor is aligned."""
 
     def __str__(self) -> str:
         rows, columns = self.tile
@@ -120,25 +123,29 @@ class FoldPlan:
 
 
 def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
-    """A plan for `x` (rows, columns, batch), one of few for all sizes, and of three for few elements: tiles along
-    memory, of as many columns as rows have. The `others` are accessed like x; a state has so many `parts`, which fit
-    shared memory."""
+    """A plan for `x` (rows, columns, batch), one of few for all sizes, and of four for few elements: short rows have a
+    thread each, others tiles along memory, of as many columns as rows have. The `others` are accessed like x; a state
+    has so many `parts`, which fit shared memory."""
     rows, columns, every, many = size(x, 0), size(x, 1), size(x, 0) * size(x, 2), x.size >= MANY_ELEMENTS
-    width = vector_width([x, *others])
-    if not is_row_major(x):
-        if many and columns <= 16:
-            near, far = (0, 512), (1, 8)
+    width, along = vector_width([x, *others]), is_row_major(x)
+    if columns <= 16 or (columns < 32 and rows >= SOME_ROWS):
+        if along:
+            return plan_of_threads(THREADS, 8)
+        near, far = (0, 256), (1, 8)
+    elif not along:
+        if not many:
+            near, far = (0, 16), (1, 256)
         elif rows >= MANY_ROWS:
             near, far = (0, 128), (1, 16)
         else:
-            near, far = ((0, 32), (1, 64)) if many and columns <= 64 else ((0, 16), (1, 256))
-    elif many and columns <= 8:
-        near, far = (1, 4 if columns <= 4 else 8), (0, 256)
-    elif rows > 8 and columns <= (128 if many else 64):
-        near, far = (1, 32 if many and columns <= 32 else 64), (0, 32)
-    elif many and parts == 1 and width > 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS:
+            near, far = (0, 32), (1, 64 if columns <= 64 else 128)
+    elif many and columns <= 128:
+        near, far = (1, 16), (0, 128)
+    elif not many and rows >= SOME_ROWS // 2 and columns <= 512:
+        near, far = (1, 64), (0, 32)
+    elif many and parts == 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS and (width > 1 or every < SOME_ROWS):
         near, far = (1, 4096), (0, 1)
-    elif many and every >= 8 * ENOUGH_WORKGROUPS:
+    elif many and every >= SOME_ROWS:
         near, far = (1, 256), (0, 8)
     else:
         near, far = (1, 1024), (0, 1)
@@ -153,7 +160,17 @@ def plan_of_tile(near: Factor, far: Factor, width: int, most_rows: int = 8) -> F
     >>> print(plan_of_tile((1, 1024), (0, 1), 4))
     tiles of (1,1024), (thread, value) (256,(1,4)):(4,(0,1))
     """
-    return FoldPlan(*_tile_of_factors([near, far], width, THREADS, most_rows))
+    return FoldPlan(*_tile_of_factors([near, far], width, THREADS, most_rows), width)
+
+
+@lru_cache(maxsize=16)
+def plan_of_threads(rows: int, columns: int) -> FoldPlan:
+    """The plan of tiles of which each thread has a row.
+
+    >>> print(plan_of_threads(256, 8))
+    tiles of (256,8), (thread, value) (256,(1,8)):(1,(0,256))
+    """
+    return FoldPlan((rows, columns), Layout((rows, (1, columns)), (1, (0, rows))))
 
 
 def splits_of(x: Tensor, plan: FoldPlan) -> int:
@@ -396,6 +413,10 @@ def fold_kernel(x: Tensor, out: Tensor, count: float, *, fold: Fold, plan: FoldP
     _fold((x,), out, count, fold, plan, lambda value, so_far: fold.combine(so_far, fold.taken(value)))
 
 
+fold_elements = gpu.kernel(sizes={"x": "(?...)", "out": "(?...)"})(fold_kernel.function)
+"""The same for plans without vectors: one text for all strides."""
+
+
 @gpu.kernel(sizes={"x": "(...)", "y": "(...)", "out": "(?...)"})
 def dot_kernel(
     x: Tensor,
@@ -495,6 +516,13 @@ def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, count: floa
         x, fold = target, replace(fold, again=True)
 
 
+def run_passes(place: ExecutionSite, launches: Iterable[Pass]) -> None:
+    """Make these launches."""
+    for operands, static in launches:
+        plan = static["plan"]
+        place.run(fold_kernel if isinstance(plan, FoldPlan) and plan.width > 1 else fold_elements, *operands, **static)
+
+
 def _target(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> tuple[Tensor, bool]:
     """Where a launch writes, and whether it is the last: `out`, or a new tensor (rows, splits, batch)."""
     splits = splits_of(x, plan)
@@ -513,5 +541,4 @@ def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> Non
     target, last = _target(place, x, out, fold, plan)
     place.run(dot_kernel, x, y, target, 1.0, fold=replace(fold, last=last), plan=plan)
     if not last:
-        for operands, static in passes(place, target, out, fold):
-            place.run(fold_kernel, *operands, **static)
+        run_passes(place, passes(place, target, out, fold))

@@ -35,12 +35,12 @@ from .fold import (
     FoldPlan,
     Pass,
     Rows,
-    fold_kernel,
     matrices,
     partial,
     passes,
     plan_for,
     put_state,
+    run_passes,
     splits_of,
 )
 from .operand import ExecutionSite, place_of, tensor_of
@@ -140,8 +140,7 @@ def _folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str,
         variance_of_rows(place, *here.matrices(place, out), correction=float(option), root=name == "std")
     else:
         fold = fold_of(name, tensor.dtype, option)
-        for operands, static in passes(place, *here.matrices(place, out), fold, here.count):
-            place.run(fold_kernel, *operands, **static)
+        run_passes(place, passes(place, *here.matrices(place, out), fold, here.count))
     return out
 
 

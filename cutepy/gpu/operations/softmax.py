@@ -27,7 +27,20 @@ from ...tensor import (
 )
 from .. import Expr, cached_launches
 from .domain import vector_width
-from .fold import MANY_ELEMENTS, Factor, FoldPlan, Rows, as_rows, partial, plan_for, plan_of_tile, put_state, splits_of
+from .fold import (
+    MANY_ELEMENTS,
+    MANY_ROWS,
+    Factor,
+    FoldPlan,
+    Rows,
+    as_rows,
+    partial,
+    plan_for,
+    plan_of_threads,
+    plan_of_tile,
+    put_state,
+    splits_of,
+)
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
@@ -220,6 +233,8 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     """A plan and so many tiles of it that have whole rows of `x`, one of few for all sizes, and of three for few
     elements; None where rows are longer. Only the tiles that rows reach are computed."""
     columns, many = size(x, 1), x.size >= MANY_ELEMENTS
+    if columns <= 16 and (many or size(x, 0) >= 2 * MANY_ROWS):
+        return plan_of_threads(64, 16), 1
     classes: dict[int, tuple[Factor, Factor, int]] = {512: ((0, 8), (1, 512), 1)}
     if is_row_major(x):
         classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
