@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "gpu"))
 from size_kernels import CASES
 
 from cutepy import Layout, Tensor, gpu, ops
+from cutepy.gpu.operations.copies import fill_kernel
 from cutepy.gpu.trace.kernel import KernelFunction
 
 TIMED = {"axpy": 2, "rows_in_vectors": 2, "softmax": 2, "product": 3, "transposed": 2}
@@ -169,12 +170,16 @@ def operations(name: str, shapes: int) -> str:
     """One operation at so many shapes: by how many plans (kernels and tiles) its launches went, and the pipelines of
     all, and of one plan at most."""
     device, random_shapes = gpu.default_device(), Shapes(name)
-    wrong, last, plans, sizes = 0, 0, Counter(), set()
+    wrong, last, fills, plans, sizes = 0, 0, 0, Counter(), set()
     launch = KernelFunction.__call__
 
     def noted(kernel: KernelFunction, *args: object, **static: object) -> None:
+        nonlocal fills
         compiled = device.stats.compiled
         launch(kernel, *args, **static)
+        if kernel is fill_kernel:  # what is left of no elements is no plan of the operation
+            fills += device.stats.compiled - compiled
+            return
         plan = static.get("plan", static.get("tiling"))
         plan = getattr(plan, "tiling", plan)
         tile = getattr(plan, "tile", plan)
@@ -190,9 +195,10 @@ def operations(name: str, shapes: int) -> str:
         last = turn if device.stats.compiled > compiled else last
     KernelFunction.__call__ = launch
     known = f"; traced for their sizes: {'; '.join(sizes)}" if sizes else ""
+    nothing = f" and {fills} that fill results of no elements" if fills else ""
     return (
-        f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {plans.total()} pipelines, of one plan at most "
-        f"{max(plans.values())}, the last at shape {last}{known}"
+        f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {plans.total()} pipelines{nothing}, of one plan "
+        f"at most {max(plans.values())}, the last at shape {last}{known}"
     )
 
 
