@@ -130,15 +130,17 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
     width, along = vector_width([x, *others]), is_row_major(x)
     if columns <= 16 or (columns < 32 and rows >= SOME_ROWS):
         if along:
-            return plan_of_threads(THREADS, 8)
+            return plan_of_threads(THREADS, 8, 4 if many else 1)
         near, far = (0, 256), (1, 8)
     elif not along:
         if not many:
             near, far = (0, 16), (1, 256)
         elif rows >= MANY_ROWS:
             near, far = (0, 128), (1, 16)
+        elif columns <= 64:
+            near, far = (0, 32), (1, 64)
         else:
-            near, far = (0, 32), (1, 64 if columns <= 64 else 128)
+            near, far = ((0, 32), (1, 128)) if parts == 1 else ((0, 16), (1, 256))
     elif many and columns <= 128:
         near, far = (1, 16), (0, 128)
     elif not many and rows >= SOME_ROWS // 2 and columns <= 512:
@@ -164,13 +166,13 @@ def plan_of_tile(near: Factor, far: Factor, width: int, most_rows: int = 8) -> F
 
 
 @lru_cache(maxsize=16)
-def plan_of_threads(rows: int, columns: int) -> FoldPlan:
-    """The plan of tiles of which each thread has a row.
+def plan_of_threads(rows: int, columns: int, width: int) -> FoldPlan:
+    """The plan of tiles of which each thread has a row, accessed `width` neighbours at once.
 
-    >>> print(plan_of_threads(256, 8))
+    >>> print(plan_of_threads(256, 8, 1))
     tiles of (256,8), (thread, value) (256,(1,8)):(1,(0,256))
     """
-    return FoldPlan((rows, columns), Layout((rows, (1, columns)), (1, (0, rows))))
+    return FoldPlan((rows, columns), Layout((rows, (1, columns)), (1, (0, rows))), width)
 
 
 def splits_of(x: Tensor, plan: FoldPlan) -> int:

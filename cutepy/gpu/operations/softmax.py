@@ -232,9 +232,9 @@ def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
 def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     """A plan and so many tiles of it that have whole rows of `x`, one of few for all sizes, and of three for few
     elements; None where rows are longer. Only the tiles that rows reach are computed."""
-    columns, many = size(x, 1), x.size >= MANY_ELEMENTS
-    if columns <= 16 and (many or size(x, 0) >= 2 * MANY_ROWS):
-        return plan_of_threads(64, 16), 1
+    columns, many = size(x, 1), x.size >= MANY_ELEMENTS or size(x, 0) >= 2 * MANY_ROWS
+    if columns <= 16 and many:
+        return plan_of_threads(64, 16, vector_width([x, y])), 1
     classes: dict[int, tuple[Factor, Factor, int]] = {512: ((0, 8), (1, 512), 1)}
     if is_row_major(x):
         classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
