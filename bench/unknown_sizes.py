@@ -197,8 +197,8 @@ def operations(name: str, shapes: int) -> str:
     known = f"; traced for their sizes: {'; '.join(sizes)}" if sizes else ""
     nothing = f" and {fills} that fill results of no elements" if fills else ""
     return (
-        f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {plans.total()} pipelines{nothing}, of one plan "
-        f"at most {max(plans.values())}, the last at shape {last}{known}"
+        f"{name:22} {shapes} shapes, {wrong} wrong; {len(plans)} plans, {plans.total()} pipelines{nothing}, of one "
+        f"plan at most {max(plans.values())}, the last at shape {last}{known}"
     )
 
 
