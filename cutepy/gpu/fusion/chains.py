@@ -30,7 +30,7 @@ from .. import CallCache
 from ..matmul.api import matmul
 from ..operations.domain import zipped
 from ..operations.elements import Element, Operand, type_of, value_as
-from ..operations.fold import Lift, fold_kernel, lifted_fold_kernel, matrices, partial, passes, plan_for, splits_of
+from ..operations.fold import Lift, lifted_fold_kernel, matrices, partial, passes, plan_for, run_passes, splits_of
 from ..operations.operand import ExecutionSite, place_of
 from ..operations.pointwise import Pointwise, PointwiseTuple, launch_parameter, type_of_number
 from ..operations.reductions import fold_of
@@ -168,8 +168,7 @@ def _folded(
     lift, once = Lift(chain.operation, types, dtype), replace(fold, last=last)
     place.run(lifted_fold_kernel, tuple(sources), into, float(count), given, fold=once, plan=plan, lift=lift)
     if not last:
-        for operands, static in passes(place, into, target, replace(fold, again=True), count):
-            place.run(fold_kernel, *operands, **static)
+        run_passes(place, passes(place, into, target, replace(fold, again=True), count))
     return out
 
 
