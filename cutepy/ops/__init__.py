@@ -88,10 +88,10 @@ from .reductions import (
     sum,
     var,
 )
-from .sorting import argsort, searchsorted, sort, top_k
+from .sorting import argsort, searchsorted, sort, take_along_axis, top_k
 from .standard import STANDARD as _STANDARD
 from .standard import __array_namespace_info__ as __array_namespace_info__
-from .standard import can_cast, finfo, iinfo, isdtype, result_type
+from .standard import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type
 
 permute_dims, broadcast_to = permute, expand
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
@@ -131,14 +131,15 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "assigned", "astype", "broadcast_arrays",
-    "broadcast_to", "can_cast", "clip", "concat", "conj", "contiguous", "count_nonzero", "crop", "cummax", "cummin",
-    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diagonal", "diff", "dot", "einsum", "empty",
-    "empty_like", "expand", "expand_dims", "eye", "finfo", "flip", "from_dlpack", "full", "full_like",
-    "fused_multiply_add", "iinfo", "imag", "indexed", "isclose", "isdtype", "linspace", "log_softmax", "logsumexp",
-    "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "norm", "ones", "ones_like", "pad",
-    "permute", "permute_dims", "positive", "prod", "randn", "ravel", "real", "repeat", "reshape", "result_type",
-    "roll", "scan", "searchsorted", "softmax", "sort", "squeeze", "stack", "std", "sum", "take", "tensordot",
-    "tile", "top_k", "tril", "triu", "unstack", "var", "vecdot", "zeros", "zeros_like",
+    "broadcast_shapes", "broadcast_to", "can_cast", "clip", "concat", "conj", "contiguous", "count_nonzero", "crop",
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diagonal", "diff", "dot",
+    "einsum", "empty", "empty_like", "expand", "expand_dims", "eye", "finfo", "flip", "from_dlpack", "full",
+    "full_like", "fused_multiply_add", "iinfo", "imag", "indexed", "isclose", "isdtype", "linspace", "log_softmax",
+    "logsumexp", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "norm", "ones",
+    "ones_like", "pad", "permute", "permute_dims", "positive", "prod", "randn", "ravel", "real", "repeat",
+    "reshape", "result_type", "roll", "scan", "searchsorted", "softmax", "sort", "squeeze", "stack", "std", "sum",
+    "take", "take_along_axis", "tensordot", "tile", "top_k", "tril", "triu", "unstack", "var", "vecdot", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 for _name in (
     "argmax", "argmin", "cummax", "cummin", "cumprod", "cumsum", "dot", "einsum", "fused_multiply_add", "logsumexp",
@@ -149,8 +150,9 @@ for _name in ("all", "any", "matmul", "max", "mean", "min", "norm", "prod", "sum
     globals()[_name] = _cached_launches(deferred=True)(globals()[_name])  # `gpu.fused` may take the call
 _refusing(globals(), __all__)
 METHODS = frozenset({*functions.NAMED, *__all__}) - {
-    "arange", "asarray", "assigned", "broadcast_arrays", "can_cast", "concat", "einsum", "empty", "empty_like",
-    "eye", "finfo", "from_dlpack", "full", "full_like", "iinfo", "indexed", "isdtype", "linspace", "meshgrid",
-    "ones", "ones_like", "randn", "result_type", "scan", "stack", "where", "zeros", "zeros_like",
+    "arange", "asarray", "assigned", "broadcast_arrays", "broadcast_shapes", "can_cast", "concat", "einsum",
+    "empty", "empty_like", "eye", "finfo", "from_dlpack", "full", "full_like", "iinfo", "indexed", "isdtype",
+    "linspace", "meshgrid", "ones", "ones_like", "randn", "result_type", "scan", "stack", "where", "zeros",
+    "zeros_like",
 }  # fmt: skip
 """The operations of which the first operand is a tensor: `t.f(...)` is `f(t, ...)`."""

@@ -1,4 +1,4 @@
-"""Order along an axis: sort, argsort, top_k, searchsorted. The host's, by NumPy; a device has no kernel for it yet.
+"""Order along an axis: sort, argsort, top_k, searchsorted, take_along_axis, of the host; no kernel sorts yet.
 
 Law: as NumPy, stable: equal elements keep their order, and NaN comes last.
 """
@@ -9,7 +9,7 @@ from typing import Literal, SupportsIndex
 
 import numpy as np
 
-from ..errors import TensorError
+from ..errors import CoordinateError, TensorError
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, i32, load_all, mode_sizes, rules
 from .engine import chosen
 
@@ -70,6 +70,29 @@ def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1) -> tuple[Tensor
     order = argsort(tensor, axis=along, descending=True).numpy()
     first = order[(slice(None),) * along + (slice(0, k),)]
     return from_array(np.take_along_axis(load_all(tensor), first, along), tensor.dtype), from_array(first.copy(), i32)
+
+
+def take_along_axis(x: TensorLike, indices: TensorLike, /, *, axis: SupportsIndex = -1) -> Tensor:
+    """The elements at indices along an axis, one for each element of `indices`, which broadcasts with `x` elsewhere.
+
+    >>> x = np.float32([[3, 1, 2], [5, 6, 4]])
+    >>> take_along_axis(x, argsort(x)).numpy().tolist()
+    [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+    Raises TensorError on a device, and CoordinateError, an IndexError, for an index outside the axis.
+    """
+    tensor, numbers = as_tensor(x), as_tensor(indices)
+    if chosen("take_along_axis", None, tensor, numbers) != "numpy":
+        raise TensorError(f"take_along_axis({tensor}): no kernel sorts here, nor takes so; use t.to_device('cpu')")
+    values, at = load_all(tensor), load_all(numbers)
+    (along,) = rules.chosen_axes("take_along_axis", values.ndim, (axis,))
+    if at.dtype.kind not in "iu" or at.ndim != values.ndim:
+        raise TensorError(f"take_along_axis({tensor}, {numbers}): give integers with as many axes")
+    count = values.shape[along]
+    outside = at[(at < -count) | (at >= count)]
+    if outside.size:
+        raise CoordinateError(f"take_along_axis({tensor}, axis={along}): index {outside[0]} is outside its {count}")
+    return from_array(np.array(np.take_along_axis(values, at, along)), tensor.dtype)
 
 
 def searchsorted(

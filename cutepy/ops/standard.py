@@ -49,6 +49,17 @@ def _typed(operand: object) -> rules.Typed:
     return as_dtype(getattr(operand, "dtype", operand))
 
 
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to, by NumPy's rule.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+
+    Raises TensorError where they do not.
+    """
+    return rules.broadcast_shape("broadcast_shapes", *shapes)
+
+
 def can_cast(from_: object, to: object) -> bool:
     """Whether every element of one type, or of a tensor, is one of the other.
 

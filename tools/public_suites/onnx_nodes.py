@@ -175,6 +175,8 @@ class OnnxRunner:
                 return ops.concat(x, int(a["axis"]))
             case "Gather":
                 return self.call("take", x[0], x[1], int(a.get("axis", 0)))
+            case "GatherElements":
+                return ops.take_along_axis(x[0], x[1], axis=int(a.get("axis", 0)))
             case "Slice" if len(x) > 2:
                 return self.sliced(*x)
             case "Split":
