@@ -3,7 +3,7 @@
 The documents are Tensorken's posts on tensors and GPUs (T), CuTe's document of tensors (C), TensorFlow.js's matrix
 products in WebGPU (J) and PyTorch's TensorIterator (I). A row is a test by its id; its docstring or comment says what
 the document claims. `REFUSED` lists what is not done here by a decision, with the way out that the message names;
-`OPEN` what is still missing: such a test fails today, and says so when it no longer does.
+`OPEN` what is missing: such a test fails, and says so when it no longer does.
 """
 
 from __future__ import annotations
@@ -86,10 +86,7 @@ REFUSED = {
     "I19": "WGSL has no 64-bit types: .astype, or the host",
     "I20": "WGSL has no 8-bit arithmetic: ops on a device take astype(x, 'i32'), kernels unpack words",
 }
-OPEN = {
-    "I13b": "several results of one function",
-    "I18b": "chains of operations in one launch",
-}
+OPEN: dict[str, str] = {}
 
 
 def device_or_skip() -> None:
@@ -1074,7 +1071,7 @@ def neighbouring_axes_are_one() -> None:
     assert exp.wgsl(np.zeros((2, 3, 4, 8), F)) == exp.wgsl(np.zeros(192, F))
 
 
-rows(I13b=lambda: near(gpu.pointwise(lambda a: (a + 1, a * 2))(D(X))[1], 2 * X))
+rows(I13b=lambda: near(gpu.pointwise(lambda a: (a + 1, a * 2), results=2)(D(X))[1], 2 * X))
 
 
 @row("I16")
@@ -1091,8 +1088,11 @@ def the_plan_is_told() -> None:
 
 @row("I18b")
 def a_chain_is_one_launch() -> None:
-    with gpu.fused():  # type: ignore[attr-defined]
-        pass
+    d = D(X)
+    with gpu.profile() as profile, gpu.fused():
+        found = ops.mul(ops.exp(ops.add(d, d)), d)
+        assert near(found, np.exp(2 * X) * X, 1e-4)
+    assert sum(kernel.launches for kernel in profile.kernels) == 1
 
 
 rows(
