@@ -6,6 +6,7 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -201,6 +202,24 @@ def test_every_how_do_i_is_in_the_search(site: Path) -> None:
     assert sum(title.startswith("How do I") for title in found) == 40
 
 
+def test_what_people_type_finds_what_they_want_to_do(site: Path, tab: Page) -> None:
+    """Every eighth of the forty; `python tools/site_search.py SITE` asks for all."""
+    tool = tool_of(site, "site_search")
+    headings = re.findall(r"(?m)^### How do I (.+)\?$", (site.parent / "docs/how-do-i.md").read_text(encoding="utf-8"))
+    assert [*tool.SEARCHES] == headings
+    for question in headings[::8]:
+        assert 0 < tool.rank(tab, site, question, tool.SEARCHES[question]) <= tool.FIRST, question
+
+
+def tool_of(site: Path, name: str) -> ModuleType:
+    """A script of tools/, loaded."""
+    spec = importlib.util.spec_from_file_location(name, site.parent / "tools" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
 def test_search_works_from_a_folder(site: Path, tab: Page) -> None:
     tab.dark(False)
     tab.resize(1280, 900)
@@ -226,10 +245,7 @@ Seen = dict[str, list[tuple[int, list[str], str]]]
 @pytest.fixture(scope="session")
 def seen(site: Path, tab: Page) -> Seen:
     """What `tools/site_look.py` sees on some pages; alone it looks at all."""
-    spec = importlib.util.spec_from_file_location("site_look", site.parent / "tools" / "site_look.py")
-    assert spec is not None and spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = tool_of(site, "site_look")
     return {name: [*tool.look(tab, site / name)] for name in LOOKED_AT}
 
 
