@@ -10,7 +10,7 @@ from swiftshader import needs_special_values
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, DeviceError, KernelError
 from cutepy.gpu import CallCache
-from cutepy.gpu.operations import copies
+from cutepy.gpu.operations import pointwise
 from cutepy.gpu.runtime import Device, DeviceBuffer
 from cutepy.gpu.trace import state
 from cutepy.layout import ComposedLayout, Layout, Swizzle
@@ -178,9 +178,9 @@ def test_device_tensors_are_not_for_the_interpreter(device: Device, own_device: 
 
 @pytest.mark.parametrize("size", [1, 8191, 8192, 8193, 20_000])
 @pytest.mark.parametrize("kind", ["i4", "f4"])
-def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_run_is_walked_by_wide_tiles(device: Device, size: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As large copies are: every element there, and nothing beyond."""
-    monkeypatch.setattr(copies, "LONG_RUN", 1)
+    monkeypatch.setattr(pointwise, "LONG_RUN", 1)
     x = np.random.default_rng(0).integers(1, 99, size).astype(kind)
     CallCache.clear_all()
     for step in (1, 2):
@@ -188,6 +188,10 @@ def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, m
         target = gpu.array(np.zeros(size + 8, kind), device=device)
         gpu.copy(Tensor(source.engine, Layout(size, step)), Tensor(target.engine, Layout(size), 4))
         np.testing.assert_array_equal(target.numpy(), np.pad(x, 4))
+        gpu.pointwise("a + 2 * a")(
+            Tensor(source.engine, Layout(size, step)), out=Tensor(target.engine, Layout(size), 4)
+        )
+        np.testing.assert_array_equal(target.numpy(), np.pad(3 * x, 4))
     CallCache.clear_all()
 
 

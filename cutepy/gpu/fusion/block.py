@@ -57,6 +57,22 @@ class Product:
     name: str = "matmul"
 
 
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """What a result is: its shape and type, the order of its axes in memory, its layout, and how many elements."""
+
+    shape: rules.Shape
+    dtype: DType
+    order: tuple[int, ...] | None
+    layout: Layout
+    length: int
+
+
+_FORMS: dict[Any, ResultForm] = {}
+FORMS_KEPT = 1024
+"""Forms that are kept by the operation and its operands' layouts and types."""
+
+
 @dataclass(eq=False, slots=True)
 class DeferredCall:
     """An operation that was called and not launched yet, and then its result.
@@ -69,10 +85,8 @@ class DeferredCall:
     site: ExecutionSite
     operation: Pointwise | ChainFold | Product
     operands: tuple[DeferredCall | Tensor | Number, ...]
-    shape: rules.Shape
-    dtype: DType
-    order: list[int] | None
-    place: str
+    form: ResultForm
+    line: tuple[str, int]
     value: Tensor | None = None
     stored: str = ""
     held: Callable[[], object] = lambda: None
@@ -97,8 +111,19 @@ class DeferredCall:
         assert self.value is not None and isinstance(self.value.engine, DeviceEngine)
         return self.value.engine.buffer
 
+    @property
+    def shape(self) -> rules.Shape:
+        """The shape of its result."""
+        return self.form.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of its result."""
+        return self.form.dtype
+
     def __str__(self) -> str:
-        return f"{self.operation.name} ({self.place})"
+        file, line = self.line
+        return f"{self.operation.name} ({file.rpartition('/')[2]}:{line})"
 
 
 @dataclass(eq=False)
@@ -162,31 +187,26 @@ class Fused(Deferral):
         return None
 
     def _take_pointwise(self, operation: Pointwise, operands: tuple[Any, ...]) -> Tensor | None:
-        numbers = {
-            name: x
-            for name, x in zip(operation.names, operands, strict=True)
-            if isinstance(x, bool | int | float | complex | np.generic)
-        }
-        given = zip(operation.names, operands, strict=True)
-        tensors = {name: tensor_of(operation.name, x) for name, x in given if name not in numbers}
+        # Operands in order: tensors, and numbers as they are.
+        met = [x if isinstance(x, bool | int | float | complex | np.generic) else tensor_of(operation.name, x)
+               for x in operands]  # fmt: skip
+        tensors = [x for x in met if isinstance(x, Tensor)]
         if not tensors:
             return None
-        site = place_of(operation.name, "wgpu", tensors.values())
-        if not self._alike(site, list(tensors.values())):
+        site = place_of(operation.name, "wgpu", tensors)
+        if not self._alike(site, tensors):
             return None
         # Types and shapes are looked at now, so that an error is one of this line.
-        types = {
-            name: tensors[name].dtype if name in tensors else type_of_number(numbers[name]) for name in operation.names
-        }
-        dtype = operation.result_type(types, numbers)
-        shape = rules.broadcast_shape(operation.name, *map(mode_sizes, tensors.values()))
-        if not prod(shape):
+        key = operation, *map(told, met)
+        form = _FORMS.get(key)
+        if form is None:
+            if len(_FORMS) >= FORMS_KEPT:
+                _FORMS.clear()
+            form = _FORMS[key] = form_of(operation, met, tensors)
+        if not form.length:
             return None
-        order = result_order(shape, tensors.values())
-        met = [
-            self._operand(site.bring(tensors[name])) if name in tensors else numbers[name] for name in operation.names
-        ]
-        return self._waits(site, operation, tuple(met), shape, dtype, order)
+        found = [self._operand(site.bring(x)) if isinstance(x, Tensor) else x for x in met]
+        return self._waits(site, operation, tuple(found), form)
 
     def _take_reduction(self, name: str, x: Any, axes: rules.Axes, keepdims: bool, option: float) -> Tensor | None:
         chain = self._operand(x) if isinstance(x, Tensor) else None
@@ -195,8 +215,8 @@ class Fused(Deferral):
         over = rules.chosen_axes(name, len(chain.shape), axes)
         if not over:
             return None
-        dtype, shape = rules.folded_type(name, chain.dtype), rules.folded_shape(chain.shape, over, keepdims)
-        return self._waits(chain.site, ChainFold(name, over, keepdims, option), (chain,), shape, dtype, None)
+        form = new_form(rules.folded_shape(chain.shape, over, keepdims), rules.folded_type(name, chain.dtype), None)
+        return self._waits(chain.site, ChainFold(name, over, keepdims, option), (chain,), form)
 
     def _take_product(self, A: Any, B: Any) -> Tensor | None:
         a, b = (tensor_of("matmul", x) for x in (A, B))
@@ -209,7 +229,7 @@ class Fused(Deferral):
         for x in met:
             if isinstance(x, DeferredCall):
                 x.stored = x.stored or "a product reads it more than once"
-        return self._waits(site, Product(), tuple(met), shape, dtype, None)
+        return self._waits(site, Product(), tuple(met), new_form(shape, dtype, None))
 
     def _alike(self, site: ExecutionSite, tensors: list[Tensor]) -> bool:
         engines = [t.engine for t in tensors if isinstance(t.engine, DeviceEngine)]
@@ -222,7 +242,7 @@ class Fused(Deferral):
             if isinstance(tensor.engine, DeviceEngine):
                 self.reads.add(tensor.engine.buffer.uid)
             return tensor
-        if awaited.value is None and tensor.offset == 0 and tensor.layout == awaited_layout(awaited):
+        if awaited.value is None and tensor.offset == 0 and tensor.layout == awaited.form.layout:
             return awaited
         awaited.stored = awaited.stored or "a view of it is read"
         return tensor
@@ -232,11 +252,9 @@ class Fused(Deferral):
         site: ExecutionSite,
         operation: Pointwise | ChainFold | Product,
         operands: tuple[DeferredCall | Tensor | Number, ...],
-        shape: rules.Shape,
-        dtype: DType,
-        order: list[int] | None,
+        form: ResultForm,
     ) -> Tensor:
-        node = DeferredCall(self, site, operation, operands, shape, dtype, order, place_of_call())
+        node = DeferredCall(self, site, operation, operands, form, place_of_call())
         most = node.device.limits.bindings - 2
         while True:
             inner = [
@@ -255,10 +273,9 @@ class Fused(Deferral):
             cut.stored = f"a chain has at most {LONGEST} operations and {most} tensors"
         if len(self.waiting) >= MOST:
             self.settle()
-        layout, length = compact_layout(shape, order)
-        engine, node.held = deferred_engine(node, dtype, length)
+        engine, node.held = deferred_engine(node, form.dtype, form.length)
         self.waiting.append(node)
-        return Tensor(engine, layout)
+        return Tensor(engine, form.layout)
 
     # What is launched
 
@@ -323,7 +340,7 @@ class Fused(Deferral):
         # Not more results than a kernel may bind.
         nodes = nodes[: max(1, node.device.limits.bindings - len(frozenset().union(*[x.inputs for x in nodes])))]
         chain, tensors, numbers = self._chain(nodes, product)
-        outs = [x.site.new(x.shape, x.dtype, x.order) for x in nodes]
+        outs = [x.site.new(x.shape, x.dtype, x.form.order) for x in nodes]
         if product is not None:
             a, b = (self._memory(x) for x in product.operands)
             chain.of_product(a, b, outs[0], tensors, numbers)
@@ -343,7 +360,7 @@ class Fused(Deferral):
             other.value is None
             and other.held() is not None
             and isinstance(other.operation, Pointwise)
-            and (other.shape, other.site, other.order) == (node.shape, node.site, node.order)
+            and (other.shape, other.site, other.form.layout) == (node.shape, node.site, node.form.layout)
             and bool(other.inputs & node.inputs or other.inside & node.inside)
             and all(not isinstance(x, DeferredCall) or x.value is not None for x in other.inputs)
             and len(other.inputs | node.inputs) <= node.device.limits.bindings - 2
@@ -425,17 +442,36 @@ class Fused(Deferral):
             self.kernels.append((text or str(node)) + why)
 
 
-def place_of_call() -> str:
-    """`file:line` of the innermost call that is not cutepy's own."""
+def place_of_call() -> tuple[str, int]:
+    """The file and the line of the innermost call that is not cutepy's own."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return "" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
-def awaited_layout(node: DeferredCall) -> Layout:
-    """The layout of the result of an operation that waits."""
-    return compact_layout(node.shape, node.order)[0]
+def told(x: Tensor | Number) -> tuple[object, object]:
+    """What the form of a result depends on: of a float its type alone."""
+    if isinstance(x, Tensor):
+        return x.layout, x.dtype
+    return type(x), None if isinstance(x, float | np.floating) else x
+
+
+def new_form(shape: rules.Shape, dtype: DType, order: tuple[int, ...] | None) -> ResultForm:
+    """What a compact result of this shape is."""
+    return ResultForm(shape, dtype, order, *compact_layout(shape, order))
+
+
+def form_of(operation: Pointwise, operands: list[Tensor | Number], tensors: list[Tensor]) -> ResultForm:
+    """What an operation gives for these operands. Raises as the rules do."""
+    numbers = {name: x for name, x in zip(operation.names, operands, strict=True) if not isinstance(x, Tensor)}
+    types = {
+        name: x.dtype if isinstance(x, Tensor) else type_of_number(x)
+        for name, x in zip(operation.names, operands, strict=True)
+    }
+    shape = rules.broadcast_shape(operation.name, *map(mode_sizes, tensors))
+    order = result_order(shape, tensors) if prod(shape) else None
+    return new_form(shape, operation.result_type(types, numbers), None if order is None else tuple(order))
 
 
 def key_of(x: Tensor) -> object:

@@ -9,16 +9,12 @@ import numpy as np
 
 from ... import gpu
 from ...errors import KernelError
-from ...layout import joined, leaves
+from ...layout import joined
 from ...tensor import Tensor, mode_layouts, with_layout
 from .. import cached_launches
-from .domain import Tiling, tiling_of
+from .domain import Tiling
 from .operand import ExecutionSite, place_of, target_of, tensor_of
-from .pointwise import each_element, shares_memory, walk
-
-LONG_RUN, WIDE_TILE = 1 << 24, (8192, 1024)
-"""Elements of a copy between two runs of memory from which its tile has so many elements and so many threads: 4,231
-GB/s of 1 GiB on an H200, and 3,998 by the tiles of other walks."""
+from .pointwise import each_element, of_a_run, shares_memory, walk
 
 
 @gpu.kernel(sizes={"source": "(...)", "result": "(...)"})
@@ -73,8 +69,7 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     # The launch: over the modes that both share, by long tiles where these are one run each.
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    if b.size >= LONG_RUN and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE_TILE[1]:
-        tiling = tiling_of([mode_layouts(t)[0] for t in (a, b)], elements=WIDE_TILE[0], threads=WIDE_TILE[1])
+    tiling = of_a_run(place, [a, b], tiling)
     place.run(copy_kernel, a, b, tiling=tiling)
 
 
