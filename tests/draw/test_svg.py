@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cutepy.draw import Drawing, Style, draw
+from cutepy.draw import Drawing, Style, draw, drawing_of
 from cutepy.layout import Layout, LayoutRight
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,3 +75,10 @@ def test_drawing_needs_neither_numpy_nor_sympy() -> None:
         "assert not {'numpy', 'sympy', 'wgpu'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_picture_has_a_name_for_screen_readers() -> None:
+    two = [Layout((2, 2)), Layout(4)]
+    for drawing, name in ((draw(two), "2 pictures: (2,2):(1,2); 4:1"), (draw(two, title="both"), "both")):
+        assert f"\n<title>{name}</title>\n" in drawing.svg()
+    assert "\n<title>" in drawing_of("(4,8):(8,1)\n(4,8):(1,4)").svg().partition("<style")[0]

@@ -77,8 +77,8 @@ class _Printer:
             f'style="max-width:none" font-family="{MONOSPACE}" font-size="{FONT}" text-anchor="middle" '
             f'fill="{palette.css("ink", self.theme)}">'
         )
-        if figure.title:
-            yield f"<title>{escaped(figure.title)}</title>"
+        if figure.title or figure.description:  # an image has a name, also where no line above says it
+            yield f"<title>{escaped(figure.title or figure.description)}</title>"
         if figure.description:
             yield f"<desc>{escaped(figure.description)}</desc>"
         if style.theme == "auto":
