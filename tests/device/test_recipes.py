@@ -74,7 +74,7 @@ def summed(x: "(M,N)", y: "(M,N)", z: "(M,N)") -> None:  # noqa: F821
 
 @gpu.kernel
 def of_any_rank(x: "(...)", y: "(...)") -> None:
-    each_element([x], y, lambda value: value, None)
+    each_element([x], [y], lambda value: (value,), None)
 
 
 @gpu.kernel

@@ -330,7 +330,7 @@ def test_operands_of_different_layouts_meet_in_shared_memory() -> None:
     found = operation(m=mask, a=a, b=b, c=c, s=a[:1].copy(), engine="interpreter").numpy()
     np.testing.assert_allclose(found, np.where(mask, a + b * c, a[:1]), rtol=1e-5)
     add = gpu.pointwise("a + b")
-    call = add._bind((np.zeros((256, 256), np.float32), np.zeros((256, 256), np.float32).T), {}, None, "interpreter")
+    call = add._bind((np.zeros((256, 256), np.float32), np.zeros((256, 256), np.float32).T), {}, (), "interpreter")
     figures = add.kernel.report(*call.arguments, plan=call.plan)
     assert figures.transactions == figures.perfect_transactions and figures.worst_conflict == 1
     assert add.kernel.verify(*call.arguments, plan=call.plan).ok
