@@ -7,7 +7,6 @@ an operand is on a device, that device does, and the result is there; `engine=` 
 from collections.abc import Callable as _Callable
 from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
-from typing import Any as _Any
 
 from ..errors import refusing as _refusing
 from ..gpu import cached_launches as _cached_launches
@@ -89,10 +88,12 @@ from .reductions import (
     var,
 )
 from .sorting import argsort, searchsorted, sort, take_along_axis, top_k
-from .standard import STANDARD as _STANDARD
 from .standard import __array_namespace_info__ as __array_namespace_info__
 from .standard import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type
 
+bool, float16, float32, float64, complex64, complex128 = (_DTYPES[n] for n in "bool f16 f32 f64 c64 c128".split())
+int8, int16, int32, int64 = (_DTYPES[n] for n in "i8 i16 i32 i64".split())
+uint8, uint16, uint32, uint64 = (_DTYPES[n] for n in "u8 u16 u32 u64".split())
 permute_dims, broadcast_to = permute, expand
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
@@ -112,17 +113,15 @@ def _get(name: str) -> _Callable[..., _Tensor]:
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
-    return sorted({*own, *functions.NAMED, *_STANDARD})
+    return sorted({*own, *functions.NAMED})
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> _Callable[..., _Tensor]:
     if name in functions.NAMED:
         globals()[name] = _operation(functions.NAMED[name])
         _refusing(globals(), [name])
         made: _Callable[..., _Tensor] = globals()[name]
         return made
-    if name in _STANDARD or name == "float16":
-        return _DTYPES[_STANDARD.get(name, "f16")]
     if formula := functions.made_of(name, "ops"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; write {formula}")
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []

@@ -172,7 +172,7 @@ def meshgrid(*arrays: TensorLike, indexing: Literal["xy", "ij"] = "xy") -> list[
     return broadcast_arrays(*apart)
 
 
-def from_dlpack(x: object, /, *, device: Where = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: Any, /, *, device: Where = None, copy: bool | None = None) -> Tensor:
     """The elements of another library's array, by DLPack, shared where they are in the host's memory.
 
     >>> from_dlpack(np.float32([1, 2])).numpy().tolist()
@@ -180,7 +180,7 @@ def from_dlpack(x: object, /, *, device: Where = None, copy: bool | None = None)
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
-    return asarray(make_tensor(np.from_dlpack(x)), device=device, copy=copy)  # type: ignore[arg-type]
+    return asarray(make_tensor(np.from_dlpack(x)), device=device, copy=copy)
 
 
 def arange(

@@ -119,7 +119,7 @@ STANDARD = {
     "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
     "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
-"""The standard's names of types, by which `ops` has them too."""
+"""The standard's names of types."""
 
 
 class NamespaceInfo:
