@@ -95,9 +95,10 @@ def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> No
     # Device memory: copy all of it to the host, write there, replace it as a whole.
     if (here := on_host(tensor)) is not tensor:
         store_all(here, values, where)
-        remote, copied = tensor.engine, here.engine
+        remote: Any = tensor.engine  # of a device, as it is not here: it replaces all of its elements at once
+        copied = here.engine
         assert isinstance(copied, ViewEngine)
-        remote.replace(copied.memory)  # type: ignore[attr-defined]
+        remote.replace(copied.memory)
         return
     view = leaf_view(tensor) if where is None else None
     if view is None:
@@ -165,9 +166,9 @@ def leaf_view(tensor: Tensor) -> Array | None:
     return strided_view(tensor.engine, tensor.offset, leaves(layout.shape), leaves(layout.stride))
 
 
-def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+def strided_view(engine: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     """The NumPy view of these modes of an engine that offers one."""
-    view: Array = engine.strided(offset, shape, stride)  # type: ignore[attr-defined]
+    view: Array = engine.strided(offset, shape, stride)
     return view
 
 
