@@ -49,7 +49,7 @@ def test_the_table_has_every_number_type_of_numpy() -> None:
 def test_algorithms_over_every_type(name: str) -> None:
     data = np.array([[1, 0, 1], [0, 1, 1]], name)
     a, c = make_tensor(data), make_tensor(name, (2, 2))
-    assert str(make_tensor(make_gmem_ptr(data, name="a"))) == f"gmem_ptr[{data.itemsize * 8}b](a) o (2,3):(3,1)"
+    assert repr(make_tensor(make_gmem_ptr(data, name="a"))) == f"gmem_ptr[{data.itemsize * 8}b](a) o (2,3):(3,1)"
     assert a.numpy().dtype == data.dtype and a[0, 2] == 1 and type(a[0, 2]) is data.dtype.type
     gemm(a, a, c)
     expected = np.matmul(data, data.T)

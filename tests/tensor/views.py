@@ -336,7 +336,7 @@ def check_views(count: int, seed: int) -> Faults:
             check_memory(random, base, array, faults)
             continue
         tensor, model = swizzled(random, base) if random.random() < 0.15 else over(array)
-        path = str(tensor)
+        path = repr(tensor)
         for _step in range(random.randint(1, 3)):
             made, expected, said = random.choice(STEPS)(random, tensor, list(model))
             path += f" | {said}"

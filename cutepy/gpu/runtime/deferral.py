@@ -5,6 +5,7 @@ Law: no call that waits sees a later write: what it reads is settled before anyt
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .buffer import DeviceBuffer
 
 
-class Deferral:
+class Deferral(ABC):
     """A block of calls of this thread that takes what it can instead of launching it; `gpu.fused` is one.
 
     `reads` are the numbers of the buffers that waiting calls read: before anything else is launched or written over one
@@ -30,13 +31,13 @@ class Deferral:
         self._tokens: list[Token[Deferral | None]] = []
         self._outer: Deferral | None = None
 
+    @abstractmethod
     def take(self, operation: object, *operands: object) -> Tensor | None:
         """What stands for the result of an operation over these operands; None where it is to be launched now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settle(self) -> None:
         """Launch all that waits and that anybody can still ask for."""
-        raise NotImplementedError
 
     def open(self) -> None:
         """From now on the calls of this thread are this block's, but those inside of a call that is recorded."""
