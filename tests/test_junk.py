@@ -77,8 +77,6 @@ def test_junk_calls_are_answered_or_refused(seed: str) -> None:
         (lambda: Layout(4) < Layout(8), OperandError, "compatible"),
         (lambda: -Layout(4), OperandError, "neg"),
         (lambda: Layout(shape=(4, 8), strides=(8, 1)), OperandError, r"no strides=; write Layout\(shape, stride\)"),  # type: ignore[arg-type]
-        (lambda: bank_conflicts(Layout(32), element_bytes=3), LayoutError, r"an access of 3 bytes; a lane takes 1, 2"),
-        (lambda: transactions(Layout((32, 2)), 12), LayoutError, "an access of 12 bytes"),
         (lambda: conflict_free((8, 8), [Layout((8, 8))], element_bytes=12), LayoutError, "an access of 12 bytes"),
         (
             lambda: local_tile(make_tensor(np.zeros((8, 8), np.float32)), (2, 2), (4, 0)),

@@ -8,7 +8,7 @@ what the first mode (rows, columns) of the memory's tensor lays out, for each pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, overload
 
@@ -170,8 +170,18 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     # Under a trace: call op once per element, with coordinates as tuples.
     if any(entry.dtype == object for entries in values for entry in entries):
         values = [(np.frompyfunc(lambda *crd: crd, len(v), 1)(*v),) if len(v) > 1 else v for v in values]
-        op = np.frompyfunc(op, len(values), 1)
+        store_all(target, _of_each(op, [entries[0] for entries in values]))
+        return
     store_all(target, op(*[entries if len(entries) > 1 else entries[0] for entries in values]))
+
+
+def _of_each(op: Callable[..., Any], arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """`op` of the entries of arrays of objects, one call each: any number of them, where a ufunc takes 64 at most."""
+    shape = np.broadcast_shapes(*[array.shape for array in arrays])
+    found = np.empty(shape, object)
+    for at, entries in enumerate(zip(*[np.broadcast_to(array, shape).flat for array in arrays], strict=True)):
+        found.flat[at] = op(*entries)
+    return found
 
 
 def _expect_function(call: str, op: object) -> None:

@@ -27,7 +27,7 @@ from .tensor import Tensor, expect_tensors
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
     """The memory of `data`, tagged as global memory. See `view_of` for what `data` may be.
 
-    >>> print(make_tensor(make_gmem_ptr(np.zeros((4, 8), np.float32), name="A")))
+    >>> make_tensor(make_gmem_ptr(np.zeros((4, 8), np.float32), name="A"))
     gmem_ptr[32b](A) o (4,8):(8,1)
     """
     return view_of(data, dtype, space="gmem", name=name)
@@ -36,7 +36,7 @@ def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 def make_smem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
     """The memory of `data`, tagged as shared memory.
 
-    >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float32), name="s"), Layout((4, 8))))
+    >>> make_tensor(make_smem_ptr(np.zeros(32, np.float32), name="s"), Layout((4, 8)))
     smem_ptr[32b](s) o (4,8):(1,4)
     """
     return view_of(data, dtype, space="smem", name=name)
@@ -45,7 +45,7 @@ def make_smem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 def make_rmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
     """The memory of `data`, tagged as register memory.
 
-    >>> print(make_tensor(make_rmem_ptr(np.zeros(4, np.float16), name="r"), Layout(4)))
+    >>> make_tensor(make_rmem_ptr(np.zeros(4, np.float16), name="r"), Layout(4))
     rmem_ptr[16b](r) o 4:1
     """
     return view_of(data, dtype, space="rmem", name=name)
@@ -170,7 +170,7 @@ def make_tensor(
     new memory, zeros on the host; over nested lists of numbers a copy of them. Over a coordinate, with a layout that
     gives coordinates, the elements are coordinates from that one on, as those of CuTe's TMA.
 
-    >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1)))
+    >>> make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1))
     smem_ptr[16b](s) o (4,8):(8,1)
     >>> make_tensor("i32", (2, 3)).numpy().tolist()
     [[0, 0, 0], [0, 0, 0]]
@@ -178,8 +178,8 @@ def make_tensor(
     i64
     >>> from cutepy.layout import E
     >>> places = make_tensor((42, 2), (4, 8), (E(1), 2 * E(0)))
-    >>> print(places, places[3, 1])
-    ArithTuple(42,2) o (4,8):(1@1,2@0) (44, 5)
+    >>> places, places[3, 1]
+    (ArithTuple(42,2) o (4,8):(1@1,2@0), (44, 5))
 
     Raises TensorError where the layout reaches an offset that `source` does not hold, a size is unknown in an owning
     tensor, or the elements are no numbers. Source: CuTe, `tensor_impl.hpp`.

@@ -117,7 +117,7 @@ def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
             counts[said, found] += 1
             given = any(v.witness and v.witness.given for v in verdicts)
             assert said == "undecided" or given or found == {"proven": "nothing", "refuted": "found"}[said], name
-    assert counts["refuted", "found"] > 120, counts
+    assert counts["refuted", "found"] > 110, counts
 
 
 @pytest.fixture(scope="module")

@@ -176,7 +176,10 @@ NEED = {
         test_tools_print.py::test_a_print_is_read_as_its_layout
         test_tuple_laws.py
     """,
-    "draw": "test_views.py::test_what_has_a_picture_shows_it_and_the_rest_its_text",
+    "draw": """
+        test_views.py::test_unknown_sizes_are_drawn_at_the_ends_of_their_modes
+        test_views.py::test_what_has_a_picture_shows_it_and_the_rest_its_text
+    """,
     "cli": "",
     "docs_hooks": "",
     "explore": """

@@ -185,6 +185,8 @@ def test_axpby_fill_clear_transform_reduce(world: World) -> None:
     assert (memory == -x.ravel(order="F")).all()
     transform(Y, op=lambda v: v + 1)
     assert (memory == 1 - x.ravel(order="F")).all()
+    transform(*[X] * 70, Y, op=lambda *v: sum(v))  # more than a ufunc of NumPy has operands
+    assert (memory == 70 * x.ravel(order="F")).all()
     assert reveal(reduce_tree(X, 7, lambda v, w: v + w)) == 7 + x.sum()
     assert reveal(reduce(X, 7, lambda v, w: v * 0.5 + w)) == fold(lambda v, w: v * 0.5 + w, x.ravel(order="F"), 7)
     fill(Y, 5)

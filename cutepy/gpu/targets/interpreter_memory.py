@@ -95,9 +95,7 @@ class Phased(Watch):
         x, y, _ = s.kernel.grid
         at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
         self.groups = at[0] + x * (at[1] + y * at[2])
-        self.epochs = {
-            space: np.zeros(s.groups, np.int64) for space in (ir.AddressSpace.WORKGROUP, ir.AddressSpace.STORAGE)
-        }
+        self.epochs = {space: np.zeros(s.groups, np.int64) for space in ir.AddressSpace}
 
     def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         self.epochs[ir.AddressSpace.STORAGE if stmt.storage else ir.AddressSpace.WORKGROUP] += s.everyone.any(axis=1)

@@ -18,7 +18,7 @@ from ..public import guarded
 from ..values.composed import AnyLayout
 from ..values.methods import ReprIsStr
 from .swizzled import listed
-from .thread_values import check_numbers, check_width, lanes_of
+from .thread_values import check_numbers, lanes_of
 
 WORD = 4
 """Bytes that a bank gives in a round."""
@@ -218,7 +218,6 @@ def _checked(call: str, element_bytes: int, access_bytes: int | None, **others: 
     check_numbers(call, element_bytes=element_bytes, access_bytes=wide, **others)
     if wide % element_bytes:
         raise LayoutError(f"{call}: an access of {wide} bytes is no whole number of elements of {element_bytes}")
-    check_width(call, wide)
     return wide
 
 
