@@ -282,9 +282,9 @@ def test_views_are_tabs(browser: Browser) -> None:
     assert browser.focused() == "view-tiles"
     assert browser.evaluate("document.querySelector('#options input').placeholder") == "(4,4)"
     browser.evaluate("document.querySelector('#options input').focus()")
-    browser.type("(3,3)")
-    browser.wait("document.getElementById('say').textContent.includes('3')")
-    assert browser.evaluate("document.querySelector('#options input').value") == "(3,3)"
+    browser.type("(3,0)")  # refused: the text stays
+    browser.wait("document.getElementById('say').textContent.includes('size is 0')")
+    assert browser.evaluate("document.querySelector('#options input').value") == "(3,0)"
 
 
 def test_a_swizzle_is_found_and_used(browser: Browser) -> None:
