@@ -16,7 +16,6 @@ from cutepy import (
     Layout,
     Swizzle,
     _,
-    bank_conflicts,
     conflict_free,
     crd2idx,
     draw,
@@ -25,7 +24,6 @@ from cutepy import (
     make_identity_tensor,
     make_tensor,
     ops,
-    transactions,
     vectorised,
 )
 from cutepy.errors import CutepyError, DeviceError, DrawError, KernelError, LayoutError, TensorError

@@ -29,11 +29,10 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-import z3
-
 from ...tensor.dtypes import DType, MatrixType, bool_, i32, u32
 from .. import ir
 from ..targets.wgsl import show
+from .z3_library import z3
 
 #: A z3 term; z3 has no static types. Vectors are tuples of terms, None is what is not followed.
 Term = Any

@@ -23,7 +23,6 @@ from time import monotonic, process_time
 from typing import Any
 
 import numpy as np
-import z3
 
 from ...errors import KernelError
 from ..ir import AddressSpace, Buffer, For, Kernel, Verb, statements
@@ -32,6 +31,7 @@ from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import AccessCheck, InterpreterState, Phased
 from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term, mentions
 from .verdict import Claim, Status, Use, Verdict, Witness, use_of
+from .z3_library import z3
 
 #: Steps of z3 (its `rlimit`, about 2 million a second) for one question, and for all about one kernel.
 QUESTION, TOTAL = 20_000_000, 120_000_000
