@@ -36,7 +36,8 @@ def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) ->
     """
     sizes, entries = sizes_of(x), _entries(x, key)
     modes = mode_layouts(x) if is_strided(x) else []
-    cut = [axis for axis, (_new, entry) in enumerate(_by_axis(entries)) if entry != slice(None)]
+    named = [entry for entry in entries if entry is not None]
+    cut = [axis for axis, entry in enumerate(named) if entry != slice(None)]
     flat = [coalesce(mode) for mode in modes]
     if (not modes and sizes) or any(not isinstance(flat[axis].stride, int) for axis in cut):
         if writes:
@@ -62,11 +63,6 @@ def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) ->
                 offset = offset + step * _place(x, entry, sizes[axis], axis)
         axis += 1
     return Tensor(x.engine, joined(kept), offset)
-
-
-def _by_axis(entries: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The entries that name an axis, in order."""
-    return [(at, entry) for at, entry in enumerate(entries) if entry is not None]
 
 
 def _place(x: Tensor, entry: Any, size: int, axis: int) -> int:

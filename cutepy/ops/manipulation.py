@@ -27,7 +27,7 @@ from ..tensor import (
 )
 from .engine import chosen
 from .indexing import indexed
-from .movement import concat, contiguous, expand, is_strided, permute, ravel, reshape
+from .movement import concat, contiguous, expand, is_strided, permute, ravel, reshape, sizes_of_matrices
 from .pointwise import elementwise
 
 Axis = SupportsIndex
@@ -181,9 +181,7 @@ def triu(x: TensorLike, /, *, k: int = 0) -> Tensor:
 
 def _triangle(call: str, x: TensorLike, k: int) -> Tensor:
     tensor = as_tensor(x)
-    sizes = mode_sizes(tensor)
-    if len(sizes) < 2:
-        raise TensorError(f"{call}({tensor}): it has {len(sizes)} axes; a matrix has two")
+    sizes = sizes_of_matrices(call, tensor)
     rows, columns = (np.arange(size, dtype=np.int32) for size in sizes[-2:])
     kept = rows[:, None] + k >= columns if call == "tril" else rows[:, None] + k <= columns
     nothing = np.zeros((), tensor.dtype.numpy)[()]
@@ -197,9 +195,7 @@ def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
     [1, 4]
     """
     tensor = as_tensor(x)
-    sizes = mode_sizes(tensor)
-    if len(sizes) < 2:
-        raise TensorError(f"diagonal({tensor}): it has {len(sizes)} axes; a matrix has two")
+    sizes_of_matrices("diagonal", tensor)
     begin = (Ellipsis, slice(max(0, -offset), None), slice(max(0, offset), None))
     cut = indexed(tensor, begin)
     modes = mode_layouts(cut)

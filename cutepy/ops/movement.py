@@ -19,6 +19,7 @@ from ..errors import CoordinateError, LayoutError, TensorError
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
+    Array,
     Tensor,
     TensorLike,
     as_tensor,
@@ -71,10 +72,16 @@ def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
 def matrix_transpose(x: TensorLike) -> Tensor:
     """A view with the last two axes exchanged. Raises TensorError for a tensor of fewer."""
     tensor = as_tensor(x)
-    rank = len(mode_sizes(tensor))
-    if rank < 2:
-        raise TensorError(f"matrix_transpose({tensor}): it has {rank} axes; a matrix has two")
+    rank = len(sizes_of_matrices("matrix_transpose", tensor))
     return permute(tensor, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def sizes_of_matrices(call: str, tensor: Tensor) -> rules.Shape:
+    """The sizes of a tensor whose last two axes are those of matrices. Raises TensorError for one of fewer axes."""
+    sizes = mode_sizes(tensor)
+    if len(sizes) < 2:
+        raise TensorError(f"{call}({tensor}): it has {len(sizes)} axes; a matrix has two")
+    return sizes
 
 
 def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F"] = "C") -> Tensor:
@@ -304,18 +311,24 @@ def take(
     (along,) = rules.chosen_axes("take", len(sizes), (axis,))
     if numbers.dtype.kind not in "iu":
         raise TensorError(f"take({tensor}, {numbers}): the indices are {numbers.dtype}; give whole numbers")
-    engine, count = chosen("take", engine, tensor, numbers, out), sizes[along]
+    engine = chosen("take", engine, tensor, numbers, out)
     if chosen("take", None, numbers) == "numpy":
         values = load_all(numbers)
-        outside = values[(values < -count) | (values >= count)]
-        if outside.size:
-            raise CoordinateError(f"take({tensor}, axis={along}): index {outside[0]} is outside its {count} elements")
+        check_indices("take", tensor, values, along)
         if engine == "numpy":
             return delivered("take", from_array(load_all(tensor).take(values, along), tensor.dtype), out, engine)
         numbers = as_tensor(values.astype(np.int32) if values.dtype != np.uint32 else values)
     found = operations.taken(tensor, reshape(numbers, (numbers.size,)), along, engine)
     shape = (*sizes[:along], *mode_sizes(numbers), *sizes[along + 1 :])
     return delivered("take", reshape(found, shape), out, engine)
+
+
+def check_indices(call: str, tensor: Tensor, indices: Array, axis: int) -> None:
+    """Raises CoordinateError for an index that is outside an axis; those from -1 down count from its end."""
+    count = mode_sizes(tensor)[axis]
+    outside = indices[(indices < -count) | (indices >= count)]
+    if outside.size:
+        raise CoordinateError(f"{call}({tensor}, axis={axis}): index {outside[0]} is outside its {count} elements")
 
 
 def is_strided(tensor: Tensor) -> bool:

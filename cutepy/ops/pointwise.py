@@ -115,7 +115,6 @@ def clip(
 
     >>> clip([-1.0, 0.5, 3.0], 0).numpy().tolist(), clip([-1.0, 0.5, 3.0], 0, 1).numpy().tolist()
     ([0.0, 0.5, 3.0], [0.0, 0.5, 1.0])
-
     """
     if low is None and high is None:
         return delivered("clip", as_tensor(x), out, chosen("clip", engine, x, out))

@@ -9,9 +9,10 @@ from typing import Literal, SupportsIndex
 
 import numpy as np
 
-from ..errors import CoordinateError, TensorError
+from ..errors import TensorError
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, i32, load_all, mode_sizes, rules
 from .engine import chosen
+from .movement import check_indices
 
 
 def _on_host(call: str, *operands: TensorLike) -> list[Array]:
@@ -34,11 +35,14 @@ def argsort(x: TensorLike, /, *, axis: SupportsIndex = -1, descending: bool = Fa
     """
     (values,) = _on_host("argsort", x)
     (along,) = rules.chosen_axes("argsort", values.ndim, (axis,))
-    if not descending:
-        return from_array(np.argsort(values, along, stable=True), i32)
-    # Backwards twice: of equal elements the first one stays first, and NaN is greatest.
+    return from_array(_falling(values, along) if descending else np.argsort(values, along, stable=True), i32)
+
+
+def _falling(values: Array, along: int) -> Array:
+    """The indices of the elements along an axis, the greatest first; of equal ones the first one first."""
+    # Backwards twice: equal elements keep their order, and NaN is greatest.
     backwards = np.argsort(np.flip(values, along), along, stable=True)
-    return from_array(np.flip(values.shape[along] - 1 - backwards, along), i32)
+    return np.flip(values.shape[along] - 1 - backwards, along)
 
 
 def sort(x: TensorLike, /, *, axis: SupportsIndex = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -67,9 +71,9 @@ def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1) -> tuple[Tensor
     (along,) = rules.chosen_axes("top_k", len(mode_sizes(tensor)), (axis,))
     if not 0 <= k <= mode_sizes(tensor)[along]:
         raise TensorError(f"top_k({tensor}, {k}): of {mode_sizes(tensor)[along]} elements along axis {along}")
-    order = argsort(tensor, axis=along, descending=True).numpy()
-    first = order[(slice(None),) * along + (slice(0, k),)]
-    return from_array(np.take_along_axis(load_all(tensor), first, along), tensor.dtype), from_array(first.copy(), i32)
+    (values,) = _on_host("top_k", tensor)
+    first = _falling(values, along)[(slice(None),) * along + (slice(0, k),)]
+    return from_array(np.take_along_axis(values, first, along), tensor.dtype), from_array(first.copy(), i32)
 
 
 def take_along_axis(x: TensorLike, indices: TensorLike, /, *, axis: SupportsIndex = -1) -> Tensor:
@@ -88,10 +92,7 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, *, axis: SupportsInde
     (along,) = rules.chosen_axes("take_along_axis", values.ndim, (axis,))
     if at.dtype.kind not in "iu" or at.ndim != values.ndim:
         raise TensorError(f"take_along_axis({tensor}, {numbers}): give integers with as many axes")
-    count = values.shape[along]
-    outside = at[(at < -count) | (at >= count)]
-    if outside.size:
-        raise CoordinateError(f"take_along_axis({tensor}, axis={along}): index {outside[0]} is outside its {count}")
+    check_indices("take_along_axis", tensor, at, along)
     return from_array(np.array(np.take_along_axis(values, at, along)), tensor.dtype)
 
 

@@ -37,20 +37,18 @@ def _is_operand(other: object) -> bool:
     return isinstance(other, (ArrayMethods, np.ndarray, np.generic, Number, list)) or hasattr(other, "operands")
 
 
-def _binary(name: str) -> Callable[[Any, Any], Tensor]:
+def _binary(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Tensor]:
     def method(self: Tensor, other: object) -> Tensor:
-        found: Tensor = getattr(operations(), name)(self, other) if _is_operand(other) else NotImplemented
+        operands = (other, self) if reflected else (self, other)
+        found: Tensor = getattr(operations(), name)(*operands) if _is_operand(other) else NotImplemented
         return found
 
     return method
 
 
-def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
-    def method(self: Tensor, other: object) -> Tensor:
-        found: Tensor = getattr(operations(), name)(other, self) if _is_operand(other) else NotImplemented
-        return found
-
-    return method
+def _both(name: str) -> tuple[Callable[[Any, Any], Tensor], Callable[[Any, Any], Tensor]]:
+    """An operator with the tensor on the left, and on the right."""
+    return _binary(name), _binary(name, reflected=True)
 
 
 def _unary(name: str) -> Callable[[Any], Tensor]:
@@ -66,19 +64,19 @@ class ArrayMethods:
 
     __slots__ = ()
 
-    __add__, __radd__ = _binary("add"), _reflected("add")
-    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
-    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
-    __truediv__, __rtruediv__ = _binary("div"), _reflected("div")
-    __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
-    __mod__, __rmod__ = _binary("mod"), _reflected("mod")
-    __pow__, __rpow__ = _binary("power"), _reflected("power")
-    __matmul__, __rmatmul__ = _binary("matmul"), _reflected("matmul")
-    __and__, __rand__ = _binary("bitwise_and"), _reflected("bitwise_and")
-    __or__, __ror__ = _binary("bitwise_or"), _reflected("bitwise_or")
-    __xor__, __rxor__ = _binary("bitwise_xor"), _reflected("bitwise_xor")
-    __lshift__, __rlshift__ = _binary("left_shift"), _reflected("left_shift")
-    __rshift__, __rrshift__ = _binary("right_shift"), _reflected("right_shift")
+    __add__, __radd__ = _both("add")
+    __sub__, __rsub__ = _both("sub")
+    __mul__, __rmul__ = _both("mul")
+    __truediv__, __rtruediv__ = _both("div")
+    __floordiv__, __rfloordiv__ = _both("floordiv")
+    __mod__, __rmod__ = _both("mod")
+    __pow__, __rpow__ = _both("power")
+    __matmul__, __rmatmul__ = _both("matmul")
+    __and__, __rand__ = _both("bitwise_and")
+    __or__, __ror__ = _both("bitwise_or")
+    __xor__, __rxor__ = _both("bitwise_xor")
+    __lshift__, __rlshift__ = _both("left_shift")
+    __rshift__, __rrshift__ = _both("right_shift")
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
     __hash__ = object.__hash__
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("absolute"), _unary("bitwise_not")
