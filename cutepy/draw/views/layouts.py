@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from itertools import product as pairs
 
 from ...errors import DrawError
 from ...layout import Layout
@@ -68,7 +69,7 @@ def _unknown(layout: Layout, look: Look) -> Figure:
     labels: list[str] = []
     paints: list[str] = []
     hints: list[str] = []
-    for row, column, i, j in ((row, column, i, j) for i, row in enumerate(down) for j, column in enumerate(across)):
+    for (i, row), (j, column) in pairs(enumerate(down), enumerate(across)):
         if row is None or column is None:
             labels.append(ELLIPSIS)
             paints.append(palette.GAP)

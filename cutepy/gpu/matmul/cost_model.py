@@ -46,10 +46,8 @@ FEW_ROWS_OF_ALL_SIZES = {
         Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
     ),
 }
-"""Plans of few rows for all sizes, in the same way: one of depth `DEEP`, then those whose turns take 256 columns of k,
-which divide the k of many products; of a turn that is whole nothing is compared with k."""
-DEEP = 512
-"""Columns of k of a turn of the first of these."""
+"""Plans of few rows for all sizes, in the same way: one of twice the depth, then those whose turns take 256 columns of
+k, which divide the k of many products; of a turn that is whole nothing is compared with k."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product has a kernel for its sizes alone."""
 
@@ -105,9 +103,10 @@ def workgroups_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
     return -(-problem.m // plan.tile[0]) * -(-problem.n // plan.tile[1]) * problem.batch
 
 
-def slabs_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
-    """Slabs that a workgroup takes, one after the other."""
-    return ceil_div(ceil_div(problem.k, plan.tile[2]), plan.splits)
+def slabs_of(problem: ProductProblem, plan: Plan | MatrixPlan, splits: int = 0) -> int:
+    """Slabs that a workgroup takes, one after the other, with k in the plan's parts or in so many."""
+    whole = -(-problem.k // plan.tile[2])
+    return -(-whole // (splits or plan.splits))
 
 
 def registers_per_thread(plan: Plan) -> int:
@@ -144,8 +143,7 @@ def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
     """
     p, (bm, bn, bk), threads, splits = problem, plan.tile, prod(plan.threads), splits or plan.splits
     together, work, brought = _of_workgroup(plan, p.across[1])
-    whole = -(-p.k // bk)
-    slabs = -(-whole // splits)
+    slabs = slabs_of(p, plan, splits)
 
     def clocks(groups: int) -> float:
         return slabs * (work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS) + BEGIN_CLOCKS
@@ -223,7 +221,8 @@ def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
     if problem.m > FEW_ROWS:
         return ()
     deep, first, *others = FEW_ROWS_OF_ALL_SIZES[problem.across[1]]
-    if not fused and problem.k % DEEP == 0 and problem.k >= 4 * DEEP and _least(problem, (deep,)).splits == 1:
+    depth = deep.tile[2]
+    if not fused and problem.k % depth == 0 and problem.k >= 4 * depth and _least(problem, (deep,)).splits == 1:
         first = deep
     return first, *(plan for plan in others if problem.m > first.tile[0])
 
@@ -257,7 +256,7 @@ class Pace:
         """How many microseconds the product should take with k in so many parts: whole rounds of workgroups, the rest
         of them, and the sum of the parts."""
         groups = workgroups_of(problem, self.plan) * splits
-        slabs = slabs_of(problem, replace(self.plan, splits=splits))
+        slabs = slabs_of(problem, self.plan, splits)
         rounds, rest = divmod(groups, PROCESSORS * self.most)
         taken = rounds * (self.wait + self.work * self.most)
         taken += self.wait + self.work * ceil_div(rest, PROCESSORS) if rest else 0.0

@@ -82,10 +82,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
-        text = (
-            (sized or program.wgsl).replace("\0", " ").encode(errors="replace").decode()
-        )  # of a comment: C ends a text there
-        module, checked = runtime.module(gpu, text, program.entry, asked)
+        text = (sized or program.wgsl).replace("\0", " ")  # of a comment: C ends a text there
+        module, checked = runtime.module(gpu, text.encode(errors="replace").decode(), program.entry, asked)
         handle = gpu.create_compute_pipeline(
             layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
             compute={"module": module, "entry_point": program.entry},
