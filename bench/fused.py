@@ -9,18 +9,16 @@ a part. A rate is what must be read and written over the time; the bar: 0.95 of 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from ragged import error_of, seconds
+from ragged import error_of, medians
 
 from cutepy import gpu, ops
 
-ENOUGH, PART = 0.02, 3
-"""Seconds of a round, and rows that are compared."""
+PART = 3
+"""Rows that are compared."""
 Case = tuple[str, Callable[[], Any], int, Callable[[Any], float], int]
 """A name, the calls, the bytes they must move, the error of what they give, and the kernels of a block of them."""
 
@@ -98,7 +96,6 @@ def main() -> None:
     arguments = parser.parse_args()
     device, every = gpu.default_device(), cases(arguments.small)
     print(device.adapter.summary, flush=True)
-    repeats, times = [], [[] for _case in every]
     for name, launch, _work, error, kernels in every:
         wrong = error(launch())
         assert wrong < 1e-4, (name, wrong)
@@ -106,16 +103,9 @@ def main() -> None:
             launch()
         count = sum(kernel.launches for kernel in profile.kernels)
         assert not kernels or count == kernels, (name, profile)
-        start = time.monotonic()
-        while time.monotonic() - start < (0.05 if arguments.small else 0.3):
-            once = seconds(device, launch, 1)
-        repeats.append(max(1, int(ENOUGH / once)))
-    for _round in range(arguments.rounds):
-        for (_name, launch, *_rest), count, taken in zip(every, repeats, times, strict=True):
-            taken.append(seconds(device, launch, count))
+    times = medians(device, [launch for _name, launch, *_rest in every], arguments.rounds, small=arguments.small)
     copy = 0.0
-    for (name, _launch, work, *_rest), taken in zip(every, times, strict=True):
-        median = statistics.median(taken)
+    for (name, _launch, work, *_rest), median in zip(every, times, strict=True):
         rate = work / median / 1e9
         copy = rate if name.startswith("gpu.copy") else copy
         print(f"{name:42} {median * 1e3:9.3f} ms {rate:9.1f} GB/s {rate / copy:6.2f} of a copy", flush=True)

@@ -13,7 +13,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -219,22 +219,28 @@ def main() -> None:
     arguments = parser.parse_args()
     device, every = gpu.default_device(), cases(arguments.small)
     print(device.adapter.summary, flush=True)
-    repeats, times = [], [[] for _case in every]
     for name, launch, _work, _unit, error in every:
         launch()
         wrong = error()
         assert wrong < 1e-5, (name, wrong)
-        start = time.monotonic()
-        while time.monotonic() - start < (0.05 if arguments.small else 0.3):
-            once = seconds(device, launch, 1)
-        repeats.append(max(1, int(ENOUGH / once)))
-    for _round in range(arguments.rounds):
-        for (_name, launch, *_rest), count, taken in zip(every, repeats, times, strict=True):
-            taken.append(seconds(device, launch, count))
-    for (name, _launch, work, unit, _error), taken in zip(every, times, strict=True):
-        median = statistics.median(taken)
+    times = medians(device, [launch for _name, launch, *_rest in every], arguments.rounds, small=arguments.small)
+    for (name, _launch, work, unit, _error), median in zip(every, times, strict=True):
         rate = work / median / (1e12 if unit == "TFLOP/s" else 1e9)
         print(f"{name:24} {median * 1e3:9.3f} ms {rate:9.1f} {unit}", flush=True)
+
+
+def medians(device: Any, launches: Sequence[Callable[[], object]], rounds: int, *, small: bool) -> list[float]:
+    """Device times in seconds, medians of rounds in which all take turns, each after 0.3 s of warming up."""
+    repeats, times = [], [[] for _launch in launches]
+    for launch in launches:
+        start = time.monotonic()
+        while time.monotonic() - start < (0.05 if small else 0.3):
+            once = seconds(device, launch, 1)
+        repeats.append(max(1, int(ENOUGH / once)))
+    for _round in range(rounds):
+        for launch, count, taken in zip(launches, repeats, times, strict=True):
+            taken.append(seconds(device, launch, count))
+    return [statistics.median(taken) for taken in times]
 
 
 def seconds(device: Any, launch: Callable[[], object], repeats: int) -> float:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutepy import gpu, make_tensor, ops
-from cutepy.errors import DeviceError, TensorError
-from cutepy.tensor import Tensor
+from cutepy import make_tensor, ops
+from cutepy.errors import TensorError
 
 F = np.float32
 RNG = np.random.default_rng(5)
@@ -58,17 +57,6 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], np.ndarray]] 
     "silu": (ops.silu, lambda x: x / (1 + np.exp(-x)), X),
     "softplus": (ops.softplus, lambda x: np.log1p(np.exp(x)), X),
 }  # fmt: skip
-
-
-@pytest.fixture(params=["host", "device"])
-def home(request: pytest.FixtureRequest) -> Callable[[np.ndarray], Tensor]:
-    if request.param == "host":
-        return make_tensor
-    try:
-        gpu.default_device()
-    except DeviceError as error:
-        pytest.skip(f"NOT TESTED: {str(error).partition(':')[0]}")
-    return gpu.array
 
 
 @pytest.mark.parametrize("name", CALLS)

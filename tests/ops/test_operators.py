@@ -10,7 +10,7 @@ import pytest
 from ops.operands import random_operand
 
 from cutepy import Layout, gpu, make_identity_tensor, make_tensor, ops
-from cutepy.errors import DeviceError, KernelError, TensorError
+from cutepy.errors import KernelError, TensorError
 from cutepy.tensor import Tensor, mode_sizes
 
 F = np.float32
@@ -23,17 +23,6 @@ BINARY: list[Callable[[Any, Any], Any]] = [
 INTEGERS: list[Callable[[Any, Any], Any]] = [
     operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.pow, operator.floordiv,
 ]  # fmt: skip
-
-
-@pytest.fixture(params=["host", "device"])
-def home(request: pytest.FixtureRequest) -> Callable[[np.ndarray], Tensor]:
-    if request.param == "host":
-        return make_tensor
-    try:
-        gpu.default_device()
-    except DeviceError as error:
-        pytest.skip(f"NOT TESTED: {str(error).partition(':')[0]}")
-    return gpu.array
 
 
 def alike(found: Any, wanted: np.ndarray, given: Tensor) -> None:
