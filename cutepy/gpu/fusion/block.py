@@ -197,7 +197,7 @@ class Fused(Deferral):
         if not self._alike(site, tensors):
             return None
         # Types and shapes are looked at now, so that an error is one of this line.
-        key = operation, *map(told, met)
+        key = operation, *map(form_key, met)
         form = _FORMS.get(key)
         if form is None:
             if len(_FORMS) >= FORMS_KEPT:
@@ -323,7 +323,7 @@ class Fused(Deferral):
             made, tensors, numbers = self._chain([chain], None)
             found = made.folded(node.site, tensors, numbers, how, chain.shape, chain.dtype)
             if found is not None:
-                self._made(node, found, said(chain.inside - {node}, f"{node} folds them over {len(tensors)} tensors"))
+                self._made(node, found, kernel_text(chain.inside - {node}, f"{node} folds them {over(tensors)}"))
                 return
             chain.stored, why = "its tensors have no rows in common", "; its tensors have no rows in common"
             self._launch(chain)
@@ -344,12 +344,12 @@ class Fused(Deferral):
         if product is not None:
             a, b = (self._memory(x) for x in product.operands)
             chain.of_product(a, b, outs[0], tensors, numbers)
-            self._made(node, outs[0], said(node.inside, f"what {product} sums, before it is stored"))
+            self._made(node, outs[0], kernel_text(node.inside, f"what {product} sums, before it is stored"))
             return
         chain.operation(*tensors, *numbers, out=outs[0] if len(nodes) == 1 else tuple(outs))
         inside = frozenset[DeferredCall]().union(*[x.inside for x in nodes])
         held = f", {len(nodes)} of them stored" if len(nodes) > 1 else ""
-        text = said(inside, f"over {len(tensors)} tensor{'s' * (len(tensors) != 1)}{held}")
+        text = kernel_text(inside, f"{over(tensors)}{held}")
         for number, (x, out) in enumerate(zip(nodes, outs, strict=True)):
             self._made(x, out, text if not number else None)
 
@@ -450,7 +450,7 @@ def place_of_call() -> tuple[str, int]:
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
-def told(x: Tensor | Number) -> tuple[object, object]:
+def form_key(x: Tensor | Number) -> tuple[object, object]:
     """What the form of a result depends on: of a float its type alone."""
     if isinstance(x, Tensor):
         return x.layout, x.dtype
@@ -479,7 +479,12 @@ def key_of(x: Tensor) -> object:
     return id(x.engine), x.layout, x.offset
 
 
-def said(inside: frozenset[DeferredCall], end: str) -> str:
+def over(tensors: list[Tensor]) -> str:
+    """How many tensors a kernel reads, in words."""
+    return f"over {len(tensors)} tensor{'s' * (len(tensors) != 1)}"
+
+
+def kernel_text(inside: frozenset[DeferredCall], end: str) -> str:
     """The operations of a kernel, in the order of the calls."""
     (block,) = {node.block for node in inside}
     names = [str(node) for node in block.waiting if node in inside]

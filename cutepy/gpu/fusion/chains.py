@@ -60,13 +60,13 @@ class FusedChain:
             found: list[Operand] = []
             given = list(values)
             if product is not None:
-                given[0] = again("matmul", given[0], product)
+                given[0] = as_stored("matmul", given[0], product)
 
             def met(ref: Ref) -> Operand:
                 return found[ref[1]] if ref[0] == "s" else given[places[ref]]
 
             for operation, refs in steps:
-                found.append(again(operation.name, operation.element(*map(met, refs))))
+                found.append(as_stored(operation.name, operation.element(*map(met, refs))))
             return met(results[0]) if len(results) == 1 else tuple(map(met, results))
 
         name = "_".join(dict.fromkeys(operation.name for operation, _ in steps if operation.name.isidentifier()))[:48]
@@ -116,7 +116,7 @@ def floats(name: str, before: int, numbers: Sequence[Number]) -> tuple[str, ...]
     return tuple([f"{name}_{before + i}" for i, x in enumerate(numbers) if type(x) in (float, np.float32)])
 
 
-def again(name: str, found: Operand, dtype: DType | None = None) -> Element:
+def as_stored(name: str, found: Operand, dtype: DType | None = None) -> Element:
     """What an operation gave, as it is read again from a tensor of its type."""
     dtype = gpu_dtype(rules.result_type(name, type_of(found))) if dtype is None else dtype
     return Element(gpu.cast(value_as(found, dtype), bool_ if dtype is bool_ else dtype.accumulator), dtype)
