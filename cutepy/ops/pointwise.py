@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from typing import Any, overload
 
 import numpy as np
@@ -99,8 +100,27 @@ def operation(function: functions.Function) -> Callable[..., Tensor]:
         return elementwise(function, *operands, engine=engine, out=out)
 
     of_tensors.__name__ = of_tensors.__qualname__ = function.name
-    of_tensors.__doc__ = function.law + (" Integers give f32." if function.gives == "fraction" else "")
+    of_tensors.__doc__ = _documentation(function)
     return of_tensors
+
+
+def _documentation(function: functions.Function) -> str:
+    """The law of a function, what it gives for its sample, and what it refuses."""
+    fractions = " Integers give f32." * (function.gives == "fraction")
+    call = f"ops.{function.name}({', '.join(map(_spelt, function.sample))}).numpy()"
+    with np.errstate(all="ignore"):
+        shown = _by_numpy(function, *map(list, function.sample)).numpy()
+    call, printed = (f"{call}.tolist()", shown.tolist()) if shown.dtype.kind != "f" else (f"print({call}.round(4))", shown.round(4))
+    refused = ["shapes that do not meet"] * (function.arity > 1) + [function.refused] * bool(function.refused)
+    return (
+        f"{function.law}{fractions}\n\n>>> {call}\n{printed}\n\nElement by element, over shapes that are broadcast by "
+        f"NumPy's rule. Raises TensorError for {' and for '.join(refused) or 'what is no tensor, array or number'}."
+    )
+
+
+def _spelt(elements: tuple[float, ...]) -> str:
+    """Elements as a list in Python's text."""
+    return f"[{', '.join(repr(x) if isfinite(x) else f'float({str(x)!r})' for x in elements)}]"
 
 
 def clip(

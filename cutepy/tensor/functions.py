@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import erf
+from math import erf, inf, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -73,6 +73,27 @@ class Function:
         if self.conditional:
             taken_as = bool_, *taken_as[1:]
         return taken_as, bool_ if self.gives == "bool" else used
+
+    @property
+    def sample(self) -> tuple[tuple[float, ...], ...]:
+        """A few elements of each operand, at which the result is finite, as examples show them."""
+        if self.gives == "bool":
+            return ((-inf, nan, 0.0),) if self.arity == 1 else ((1.0, 2.0, 0.0), (2.0, 0.0, 0.0))
+        if self.conditional:
+            return (True, False), (1.5, 2.5), (-1.5, -2.5)
+        if "f" not in self.takes:
+            return ((2000000000, 14), (5, 3), (-1, 7), (100, 9))[: self.arity]
+        others = ((2.0, 0.25), (3.0, 1.0), (0.5, 0.0))[: self.arity - 1]
+        with np.errstate(all="ignore"):
+            for first in (-1.5, 0.5), (0.25, 0.75), (1.5, 2.5):
+                if np.isfinite(self.numpy(*np.array((first, *others)))).all():
+                    break
+        return first, *others
+
+    @property
+    def refused(self) -> str:
+        """What it is not defined on, in words; "" where it takes every number."""
+        return ", ".join(words for kind, words in KINDS.items() if kind not in self.takes)
 
     @property
     def in_kernels(self) -> str:

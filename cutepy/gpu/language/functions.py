@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from math import isfinite
 from typing import Any, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -76,8 +77,32 @@ def of_table(function: Function) -> Callable[..., Any]:
         return result.item() if _plain(values) else result
 
     apply.__name__ = apply.__qualname__ = function.in_kernels
-    apply.__doc__ = function.law + f" On a device `{function.ir}`: {function.accuracy}." * bool(function.ir)
+    on_device = f" On a device `{function.ir}`: {function.accuracy}." * bool(function.ir)
+    apply.__doc__ = f"{function.law}{on_device}\n\n{_example(function, apply)}\n\n" + (
+        "Of a kernel's values, each a number or a vector of 2 or 4; of numbers and arrays of one shape by NumPy. "
+        "Raises KernelError for another number of operands, and for values of a type that it does not take."
+    )
     return apply
+
+
+def _example(function: Function, apply: Callable[..., Any]) -> str:
+    """A session in which a function of the table is given one element of its sample, and what that prints."""
+    several = isinstance(function, Word) and function.lanes > 1
+    given = [column[-1 if "f" not in function.takes and not several else 0] for column in function.sample]
+    bits = "f" not in function.takes and not function.conditional
+    word = np.uint32 if "u" in function.takes else np.int32
+    with np.errstate(all="ignore"):
+        shown = apply(*[word(x % 2**32) if bits else x for x in given])
+    texts = [f"np.{word.__name__}({x})" if bits else repr(x) if isfinite(x) else f'float("{x}")' for x in given]
+    call = f"gpu.{function.in_kernels}({', '.join(texts)})"
+    if several:
+        shown, call = [round(float(x), 4) for x in shown], f"[round(float(x), 4) for x in {call}]"
+    elif bits:
+        shown, call = int(shown), f"int({call})"
+    elif isinstance(shown, float) and shown != round(shown, 4):
+        shown, call = round(shown, 4), f"round({call}, 4)"
+    return f">>> {call}\n{shown}"
+
 
 
 def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
@@ -98,7 +123,14 @@ def __getattr__(name: str) -> Any:
 
 
 def select(condition: Any, then: Any, other: Any) -> Any:
-    """`then` where the condition holds, else `other`; both are computed."""
+    """`then` where the condition holds, else `other`; both are computed.
+
+    >>> select(2 < 3, 1.5, 0.0), select(np.array([True, False]), 1, np.array([7, 8])).tolist()
+    (1.5, [1, 8])
+
+    Of numbers or vectors of a kernel, or of arrays whose shapes meet by NumPy's rule. Raises KernelError for a condition
+    that is no bool and for two types that do not meet.
+    """
     if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
         chosen = np.where(condition, then, other)
         return chosen.item() if _plain((condition, then, other)) else chosen
@@ -205,7 +237,9 @@ def _refused(name: str) -> NoReturn:
 for _name, _row in NAMED.items():
     if _row.python is None and isinstance(getattr(np, _name, None), np.ufunc):
         # NumPy's functions call a method of their own name on the entries of an object array.
-        setattr(Expr, _name, lambda *values, _row=_row, **_: _by_law(_row)(*values))
+        _method = lambda *values, _row=_row, **_: _by_law(_row)(*values)
+        _method.__doc__ = f"As `gpu.{_row.in_kernels}`."
+        setattr(Expr, _name, _method)
 Expr.__array_ufunc__ = _ufunc
 Expr.__array_function__ = _array_function
 
