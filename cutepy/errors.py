@@ -14,6 +14,21 @@ class CutepyError(Exception):
     """The root of every error that cutepy raises on purpose.
 
     `column` (from 0) is the place in a text that was read, where there is one; the message then carries a caret.
+
+    >>> from cutepy import Layout
+    >>> try:
+    ...     Layout.parse("(4,8):(1,4")
+    ... except CutepyError as error:
+    ...     print(error.column, error)
+    10 expected ',' or ')' in the tuple, found the end of the text
+      (4,8):(1,4
+                ^
+    >>> from cutepy.layout.text.parse import parse_expression
+    >>> try:
+    ...     parse_expression("composition((6,2):(1,7), (3,2):(2,3))")
+    ... except CutepyError as error:
+    ...     print(error.fixes[0])
+    composition((6,2):(1,7), (3,2):(2,1))
     """
 
     column: int | None = None
@@ -62,11 +77,27 @@ def hold(claim: bool, said: str) -> None:
 
 
 class LayoutError(CutepyError, ValueError):
-    """An operand of the layout algebra, or the pair of them, does not have the asked-for property."""
+    """An operand of the layout algebra, or the pair of them, does not have the asked-for property.
+
+    >>> from cutepy import Layout
+    >>> try:
+    ...     Layout((4, 0.5))
+    ... except LayoutError as error:
+    ...     print(isinstance(error, ValueError), error)
+    True Layout((4,0.5)): a size is 0.5 of type float; it must be a whole number
+    """
 
 
 class OperandError(LayoutError, TypeError):
-    """An operand is not of the kind that a function takes, or one is missing."""
+    """An operand is not of the kind that a function takes, or one is missing.
+
+    >>> from cutepy import size
+    >>> try:
+    ...     size(3.5)
+    ... except OperandError as error:
+    ...     print(error)
+    size(3.5): thing is 3.5; it is a layout, a shape, or a tuple of these
+    """
 
 
 class CompositionError(LayoutError):
@@ -74,6 +105,13 @@ class CompositionError(LayoutError):
 
     `witness` is the coordinate of the right operand where no layout can hold, `values` what the composition is there
     and what a layout would have to be, `clause` the condition that failed: "stride", "shape" or "carry".
+
+    >>> from cutepy import Layout, composition
+    >>> try:
+    ...     composition(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
+    ... except CompositionError as error:
+    ...     print(error.witness, error.values, error.clause)
+    (2, 1) (8, 7) carry
     """
 
     def __init__(self, message: str, witness: object, values: tuple[object, object], clause: str) -> None:
@@ -82,11 +120,27 @@ class CompositionError(LayoutError):
 
 
 class CoordinateError(CutepyError, IndexError):
-    """A coordinate does not fit the shape: nested in another way, or out of range."""
+    """A coordinate does not fit the shape: nested in another way, or out of range.
+
+    >>> from cutepy import Layout
+    >>> try:
+    ...     Layout((4, 8))(1, 2, 3)
+    ... except CoordinateError as error:
+    ...     print(isinstance(error, IndexError), error)
+    True coordinate (1, 2, 3) has 3 modes, the shape (4, 8) has 2; give one entry a mode, or one integer for all
+    """
 
 
 class NotationError(LayoutError):
-    """A text is not a layout. `column` is where reading stopped."""
+    """A text is not a layout. `column` is where reading stopped.
+
+    >>> from cutepy import Layout
+    >>> try:
+    ...     Layout.parse("(4,8):(1,x)y")
+    ... except NotationError as error:
+    ...     print(error.column)
+    11
+    """
 
     def __init__(self, message: str, text: str = "", column: int = 0) -> None:
         super().__init__(message)
@@ -107,7 +161,15 @@ def _pointed(text: str, column: int, width: int = 100) -> str:
 
 
 class TableError(LayoutError):
-    """A table of offsets is no layout. `index` is where; `values` what stands there and what a layout would have."""
+    """A table of offsets is no layout. `index` is where; `values` what stands there and what a layout would have.
+
+    >>> from cutepy import Layout
+    >>> try:
+    ...     Layout.from_offsets([0, 2, 1, 5])
+    ... except TableError as error:
+    ...     print(error.index, error.values)
+    (3,) (5, 3)
+    """
 
     def __init__(self, message: str, index: tuple[int, ...], values: tuple[int, int]) -> None:
         self.index, self.values = index, values
@@ -115,7 +177,15 @@ class TableError(LayoutError):
 
 
 class UndecidedError(LayoutError):
-    """An answer about symbolic sizes depends on a fact that nobody stated. `fact` is one that would decide it."""
+    """An answer about symbolic sizes depends on a fact that nobody stated. `fact` is one that would decide it.
+
+    >>> from cutepy import Layout, logical_divide
+    >>> try:
+    ...     logical_divide(Layout.parse("n:1"), 4)
+    ... except UndecidedError as error:
+    ...     print(error.fact)
+    4 divides n
+    """
 
     def __init__(self, message: str, fact: str = "") -> None:
         self.fact = fact
@@ -123,23 +193,69 @@ class UndecidedError(LayoutError):
 
 
 class TensorError(CutepyError, ValueError):
-    """A tensor, or an algorithm over tensors, got operands that it cannot serve."""
+    """A tensor, or an algorithm over tensors, got operands that it cannot serve.
+
+    >>> import numpy as np
+    >>> from cutepy import ops
+    >>> try:
+    ...     ops.add(np.zeros((2, 3)), np.zeros(4))
+    ... except TensorError as error:
+    ...     print(error)
+    add: the shapes (2, 3), (4,) do not broadcast: axis -1 has the sizes [3, 4]
+    """
 
 
 class KernelError(CutepyError, ValueError):
-    """A kernel cannot be traced, printed or launched as written."""
+    """A kernel cannot be traced, printed or launched as written.
+
+    >>> from cutepy import gpu
+    >>> try:
+    ...     gpu.barrier()
+    ... except KernelError as error:
+    ...     print(error)
+    gpu.barrier has a meaning inside a @gpu.kernel function only
+    """
 
 
 class VerificationError(KernelError):
-    """A kernel was refuted: the message names the invocations and the address."""
+    """A kernel was refuted: the message names the invocations and the address.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def shift(x):
+    ...     gpu.launch(threads=4)
+    ...     x[gpu.thread + 1] = 0
+    >>> try:
+    ...     shift.verify(np.zeros(4, np.int32)).raise_if_refuted()
+    ... except VerificationError as error:
+    ...     print(isinstance(error, KernelError), "x" in str(error))
+    True True
+    """
 
 
 class DeviceError(CutepyError, RuntimeError):
-    """No adapter, a lost device, memory that ran out, or a limit of the device exceeded."""
+    """No adapter, a lost device, memory that ran out, or a limit of the device exceeded.
+
+    >>> from cutepy import gpu
+    >>> try:
+    ...     gpu.open_device("no such adapter")
+    ... except DeviceError as error:
+    ...     print(isinstance(error, RuntimeError))
+    True
+    """
 
 
 class DrawError(CutepyError, ValueError):
-    """A thing cannot be drawn as asked."""
+    """A thing cannot be drawn as asked.
+
+    >>> from cutepy import draw
+    >>> try:
+    ...     draw("(4,8)", view="nothing")
+    ... except DrawError as error:
+    ...     print(str(error).split(";")[0])
+    view='nothing': there are grid, memory, tree, tiles, tv, banks, swizzle, steps, compare, data, mma, copy
+    """
 
 
 class CommandError(CutepyError, ValueError):

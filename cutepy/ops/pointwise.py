@@ -110,7 +110,9 @@ def _documentation(function: functions.Function) -> str:
     call = f"ops.{function.name}({', '.join(map(_spelt, function.sample))}).numpy()"
     with np.errstate(all="ignore"):
         shown = _by_numpy(function, *map(list, function.sample)).numpy()
-    call, printed = (f"{call}.tolist()", shown.tolist()) if shown.dtype.kind != "f" else (f"print({call}.round(4))", shown.round(4))
+    call, printed = (
+        (f"{call}.tolist()", shown.tolist()) if shown.dtype.kind != "f" else (f"print({call}.round(4))", shown.round(4))
+    )
     refused = ["shapes that do not meet"] * (function.arity > 1) + [function.refused] * bool(function.refused)
     return (
         f"{function.law}{fractions}\n\n>>> {call}\n{printed}\n\nElement by element, over shapes that are broadcast by "

@@ -19,22 +19,21 @@ from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matri
 from .bulk import common_refinement, leaf_view, load_all, mode_sizes, strided_modes, strided_view
 from .domain import broadcast_modes, broadcast_to, is_row_major, least_strides, mode_layouts, with_layout
 from .dtypes import (
-    DTYPES, DType, MatrixType, as_dtype, bool_, c64, c128, f16, f32, f64, gpu_dtype, i8, i16, i32, i64, matrix_type, u8,
+    DTYPES, DType, as_dtype, bool_, c64, c128, f16, f32, f64, gpu_dtype, i8, i16, i32, i64, u8,
     u16, u32, u64,
 )
 from .engine import (
-    ALLOCATOR, CURRENT_THREAD, Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Scalars, ViewEngine,
-    allocate, current_thread, fit_values, offset_of,
+    Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Scalars, ViewEngine,
+    allocate, fit_values, offset_of,
 )
 from .gemm import gemm
-from .guard import Guard, GuardAxis
 from .make import (
     make_counting_tensor, make_fragment_like, make_gmem_ptr, make_identity_tensor, make_rmem_ptr, make_smem_ptr,
     make_tensor, make_tensor_like, recast, view_of,
 )
 from .operand import TensorLike, as_tensor, from_array
 from .packed import PackedEngine
-from .padded import PaddedEngine, padded
+from .padded import padded
 from .partition import (
     inner_partition, invert_tv, local_partition, local_tile, make_layout_tv, outer_partition, thread_value_partition,
 )
@@ -57,9 +56,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "ALLOCATOR",
     "COPY_ATOMS",
-    "CURRENT_THREAD",
     "DTYPES",
     "FMA",
     "MMA_ATOMS",
@@ -70,12 +67,8 @@ __all__ = [
     "CountingEngine",
     "DType",
     "Engine",
-    "Guard",
-    "GuardAxis",
     "MMAAtom",
-    "MatrixType",
     "PackedEngine",
-    "PaddedEngine",
     "Scalars",
     "Tensor",
     "TensorIndexError",
@@ -99,7 +92,6 @@ __all__ = [
     "cooperative_copy",
     "copy",
     "copy_if",
-    "current_thread",
     "elem_less",
     "f16",
     "f32",
@@ -137,7 +129,6 @@ __all__ = [
     "make_tiled_copy_C",
     "make_tiled_copy_tv",
     "make_tiled_mma",
-    "matrix_type",
     "mode_layouts",
     "mode_sizes",
     "offset_of",

@@ -200,6 +200,8 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> 
 
     f16 is combined in f32; elements outside a guard count 0. For sums `reduce_tree` is faster and more exact.
     Source: CuTe, `algorithm/tensor_reduce.hpp`.
+
+    Raises TensorError where `op` cannot be called.
     """
     expect_tensors("reduce", tensor)
     _expect_function("reduce", op)
@@ -222,6 +224,8 @@ def reduce_tree(tensor: Tensor, init: Scalars | None, op: Callable[[Any, Any], S
     10.0
 
     f16 is combined in f32.
+
+    The tensor may have any shape. Raises TensorError where `op` cannot be called.
     """
     expect_tensors("reduce_tree", tensor)
     _expect_function("reduce_tree", op)

@@ -58,7 +58,12 @@ def mask_table(tensor: Tensor) -> Array | None:
 
 
 def mode_sizes(tensor: Tensor) -> tuple[int, ...]:
-    """The size of each top-level mode: the shape of the tables."""
+    """The size of each top-level mode: the shape of the tables.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> mode_sizes(make_tensor("f32", ((2, 2), 8)))
+    (4, 8)
+    """
     return product_each(tensor.layout.shape)
 
 
@@ -71,7 +76,12 @@ def on_host(tensor: Tensor) -> Tensor:
 
 
 def load_all(tensor: Tensor) -> Array:
-    """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis."""
+    """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> load_all(make_tensor(np.arange(6), Layout((2, 3)))).tolist()
+    [[0, 2, 4], [1, 3, 5]]
+    """
     if isinstance(tensor.engine, CoordinateEngine):
         return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
     tensor = on_host(tensor)
@@ -142,7 +152,13 @@ def strided_layout(tensor: Tensor) -> Layout | None:
 
 
 def strided_modes(tensor: Tensor) -> Modes | None:
-    """Extents and strides with one entry a mode, if each mode is one NumPy axis; else None."""
+    """Extents and strides with one entry a mode, if each mode is one NumPy axis; else None.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> nested = Layout(((2, 2), 3), ((1, 6), 2))
+    >>> strided_modes(make_tensor("f32", Layout((4, 8), (8, 1)))), strided_modes(make_tensor("f32", nested))
+    (((4, 8), (8, 1)), None)
+    """
     layout = strided_layout(tensor)
     if layout is None:
         return None
@@ -159,7 +175,12 @@ def step_of(mode: Layout) -> int | None:
 
 
 def leaf_view(tensor: Tensor) -> Array | None:
-    """A NumPy view with one axis a leaf of the layout, or None where there is none."""
+    """A NumPy view with one axis a leaf of the layout, or None where there is none.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> leaf_view(make_tensor(np.arange(8), Layout(((2, 2), 2), ((1, 4), 2)))).shape
+    (2, 2, 2)
+    """
     layout = strided_layout(tensor)
     if layout is None:
         return None
@@ -167,7 +188,14 @@ def leaf_view(tensor: Tensor) -> Array | None:
 
 
 def strided_view(engine: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
-    """The NumPy view of these modes of an engine that offers one."""
+    """The NumPy view of these modes of an engine that offers one.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> strided_view(make_tensor(np.arange(8)).engine, 1, (2, 2), (4, 1)).tolist()
+    [[1, 2], [5, 6]]
+
+    Shape and stride are in elements, an entry an axis. Raises TensorError where the view leaves the memory.
+    """
     view: Array = engine.strided(offset, shape, stride)
     return view
 

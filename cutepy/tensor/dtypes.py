@@ -30,6 +30,9 @@ class DType:
 
     >>> f16.bits, f16.accumulator.name, f64.on_gpu
     (16, 'f32', False)
+
+    >>> bool_.bytes, f16.bytes, str(i8.register), str(f64.register)
+    (4, 2, 'i32', 'f64')
     """
 
     name: str

@@ -30,6 +30,11 @@ class Scalars(Protocol):
     """What stands for one number or for many: a Python or NumPy number, an Array, or one kernel expression.
 
     What arithmetic gives, and what a tensor holds, is `Any`, as in NumPy: each kind of number has its own type.
+
+    >>> def twice(x: Scalars) -> Scalars:
+    ...     return x + x
+    >>> twice(3), twice(np.arange(3))
+    (6, array([0, 2, 4]))
     """
 
     def __add__(self, other: Any, /) -> Any: ...
@@ -68,6 +73,14 @@ class Engine(Protocol):
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
     `unbounded`, True where any offset has a value;
     `confined`, True where no prover checks accesses later, so that a view of the elements must not reach others.
+
+    >>> from cutepy.tensor import f32
+    >>> engine = allocate(f32, 4, name="registers")
+    >>> engine.store(np.array([1, 3]), np.array([10, 30]))
+    >>> engine.load(np.array([0, 1, 3]), where=np.array([True, True, False])).tolist()
+    [0.0, 10.0, 0.0]
+    >>> str(engine.dtype), engine.name, engine.space, engine.writable, isinstance(engine, Engine)
+    ('f32', 'registers', '', True, True)
     """
 
     @property
@@ -87,6 +100,13 @@ class ViewEngine:
     """Memory that another object owns: `memory` is flat, and offset 0 is its element `origin`.
 
     `home` is the layout of the array it came from, if it was one.
+
+    >>> from cutepy.tensor import f32
+    >>> view = ViewEngine(np.arange(8, dtype=np.float32), f32, origin=2)
+    >>> view.load(0), view.strided(0, (2, 3), (3, 1)).tolist()
+    (np.float32(2.0), [[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]])
+    >>> view.address - view.memory.ctypes.data  # bytes
+    8
     """
 
     memory: Array
@@ -178,7 +198,15 @@ class ViewEngine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayEngine(ViewEngine):
-    """Memory of its own: `copy.deepcopy` of a tensor over it copies the elements."""
+    """Memory of its own: `copy.deepcopy` of a tensor over it copies the elements.
+
+    >>> from copy import deepcopy
+    >>> from cutepy.tensor import f32
+    >>> mine = ArrayEngine(np.zeros(2, np.float32), f32)
+    >>> deepcopy(mine).store(0, 5)
+    >>> mine.load(0)
+    np.float32(0.0)
+    """
 
     def __deepcopy__(self, memo: dict[int, object]) -> ArrayEngine:
         return ArrayEngine(self.memory.copy(), self.dtype, self.origin, self.space, self.name, self.home)
@@ -199,7 +227,11 @@ class Unstored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountingEngine(Unstored):
-    """The element at offset i is `start + i`: nothing is stored."""
+    """The element at offset i is `start + i`: nothing is stored.
+
+    >>> CountingEngine(i32, start=7).load(np.array([0, 5])).tolist()
+    [7, 12]
+    """
 
     dtype: DType = i32
     start: int = 0
@@ -219,6 +251,9 @@ class CoordinateEngine(Unstored):
     """The element at a coordinate is that coordinate: what an identity tensor is made of.
 
     `shape` is the shape whose coordinates they are.
+
+    >>> CoordinateEngine((4, 8)).load((1, 2))
+    (1, 2)
     """
 
     shape: IntTuple
@@ -277,7 +312,13 @@ ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("
 
 
 def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
-    """The offset of a coordinate: a number, or what its arrays and expressions give."""
+    """The offset of a coordinate: a number, or what its arrays and expressions give.
+
+    >>> offset_of(Layout((4, 8), (8, 1)), (1, np.arange(3))).tolist()
+    [8, 9, 10]
+
+    `crd` is nested as the layout's shape. Raises CoordinateError where it is not.
+    """
     offset: object = layout(crd)  # type: ignore[arg-type]
     return offset
 

@@ -59,6 +59,10 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
 
     Raises TensorError for anything else, for elements that are no numbers in this machine's byte order, and for strides
     that are no whole elements.
+
+    >>> rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    >>> view_of(rows).load(4), str(view_of(rows).home), str(view_of(bytes(8), "u32").dtype)
+    (np.float32(4.0), '(2,3):(3,1)', 'u32')
     """
     if isinstance(data, ViewEngine):
         return ViewEngine(data.memory, data.dtype, data.origin, space, name or data.name, data.home)
@@ -254,6 +258,8 @@ def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
 
     >>> print(make_tensor_like(make_tensor("f32", (4, 8), (32, 2))).layout)
     (4,8):(8,1)
+
+    Raises TensorError for a tensor whose sizes are not known.
     """
     expect_tensors("make_tensor_like", tensor)
     layout = on_any(make_layout_like, tensor.layout)
@@ -265,6 +271,8 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
 
     >>> print(make_fragment_like(make_tensor("f32", ((2, 2), 4, 2), ((8, 64), 16, 1))).layout)
     ((2,2),4,2):((1,2),8,4)
+
+    Raises TensorError for a tensor whose sizes are not known.
     """
     expect_tensors("make_fragment_like", tensor)
     nearest = getattr(tensor.engine, "nearest_first", None)  # of an array of unknown strides

@@ -21,6 +21,14 @@ class PackedEngine:
     Element i of k in a word is bits [i * b, (i + 1) * b) of word i // k, the lowest first, as memory has them in the
     order of its bytes. Loads and stores go by whole words, in NumPy here, and in a kernel by what its engine offers:
     `unpack(words, inside, dtype)`, and `store_packed(places, values, where)` that takes whole words alone.
+
+    >>> from cutepy.tensor import allocate, u8, u32
+    >>> packed = PackedEngine(allocate(u32, 2), u8)
+    >>> packed.store(np.arange(4), np.array([1, 2, 3, 4]))
+    >>> packed.per, hex(packed.words.load(0)), packed.load(2), packed.split(6)
+    (4, '0x4030201', np.uint8(3), (1, 2))
+    >>> packed.name, packed.space, packed.writable, packed.confined, packed.within(()) is packed
+    ('', '', True, True, True)
     """
 
     words: Engine

@@ -61,6 +61,8 @@ def outer_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     Layout((3, 2), (8, 96))
 
     Source: CuTe, `tensor_impl.hpp`.
+
+    Raises TensorIndexError for a coordinate that does not fit the tile.
     """
     expect_tensors("outer_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
@@ -90,6 +92,8 @@ def local_tile(tensor: Tensor, tiler: Any, coord: Any, proj: Coordinate = None) 
     Layout((16, 8, 4), (1, 64, 512))
 
     A tile that does not divide is rounded up: elements beyond the tensor are guarded. Source: CuTe, `tensor_impl.hpp`.
+
+    Raises TensorError for a projection without an entry for each mode, LayoutError for a tiler that does not divide.
     """
     expect_tensors("local_tile", tensor)
     return inner_partition(tensor, *_projected("local_tile", proj, tiler, coord))

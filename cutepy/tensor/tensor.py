@@ -34,7 +34,15 @@ Slice: TypeAlias = (
 
 
 class TensorIndexError(TensorError, CoordinateError):
-    """A coordinate that is nested unlike the shape, out of range, or outside the guard of a tile."""
+    """A coordinate that is nested unlike the shape, out of range, or outside the guard of a tile.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> try:
+    ...     make_tensor("f32", (4, 8))[4, 0]
+    ... except TensorIndexError as error:
+    ...     print(isinstance(error, IndexError), error)
+    True coordinate 4 of ptr[32b] o (4,8):(1,4): this mode has size 4, so it goes from 0 to 3
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False, init=False)
@@ -54,6 +62,11 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
 
     Raises TensorIndexError (a TensorError and an IndexError) for a coordinate that does not fit.
     Source: CuTe, `tensor_impl.hpp`.
+
+    >>> A.shape, A.stride, A.cosize, str(A.dtype), A.ndim, A.device, A.numpy().shape, A.numpy_is_view
+    ((4, 8), (1, 4), 32, 'f32', 2, 'cpu', (4, 8), True)
+    >>> A.T.shape, A.mT.shape, A.mode(1), A.to_device("cpu") is A
+    ((8, 4), (8, 4), gmem_ptr[32b](A) o 8:4, True)
     """
 
     engine: Engine
@@ -139,7 +152,13 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
 
     def engine_at(self, crd: Any) -> Engine:
         """The engine of what is taken at `crd`: in a kernel it carries the entries that are not known yet along, as
-        claims to be inside the shape."""
+        claims to be inside the shape.
+
+        >>> from cutepy.tensor import make_tensor
+        >>> A = make_tensor("f32", (4, 8))
+        >>> A.engine_at((1, 2)) is A.engine
+        True
+        """
         within = getattr(self.engine, "within", None)
         engine: Engine = self.engine if within is None else within(_claims(crd, self.layout.shape))
         return engine
@@ -184,7 +203,12 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         return Tensor(self.engine, layout, self.offset, guard)
 
     def moved_to(self, crd: Coordinate) -> Tensor:
-        """The tensor that starts at `crd`, with the same shape; of numbers and coordinates that are counted on."""
+        """The tensor that starts at `crd`, with the same shape; of numbers and coordinates that are counted on.
+
+        >>> from cutepy.tensor import make_identity_tensor
+        >>> make_identity_tensor((4, 8)).moved_to((2, 4))[1, 1]
+        (3, 5)
+        """
         if not getattr(self.engine, "unbounded", False) or self.guard is not None:
             at = shown(crd)
             raise TensorError(f"domain_offset({at}, {self}): it would reach beyond its elements; slice it at {at}")
@@ -196,6 +220,11 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
 
         Raises TensorError for what is no view of the tensor's own elements.
+
+        >>> from cutepy.layout import get
+        >>> from cutepy.tensor import make_tensor
+        >>> make_tensor("f32", (4, 8)).lift_layout(get, 1)
+        ptr[32b] o 8:4
         """
         # Views repeat: a kernel's tiles have the same layouts in every call, so they are cached by their key.
         key = self._view_key(function, arguments)
@@ -283,6 +312,10 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         """`numpy(copy=True)` without waiting: the elements as they are after the launches so far, on their way.
 
         `await t.numpy_async()` in an event loop, `.result()` to wait, `.done()` to look. What is on the host is there.
+
+        >>> from cutepy.tensor import make_tensor
+        >>> make_tensor(np.arange(3)).numpy_async().result()
+        array([0, 1, 2])
         """
         return fetch(self)
 

@@ -49,6 +49,12 @@ class ThreadMMA:
     """What one thread multiplies: A with the modes (M, K), B (N, K), C (M, N); further modes follow.
 
     Where the atom is a matrix instruction each has the atom's values as a mode V before them.
+
+    >>> from cutepy.tensor import FMA, make_tensor
+    >>> mma = make_tiled_mma(FMA, Layout((2, 2, 1)))
+    >>> part = mma.thread(make_tensor("f32", (4, 3)), make_tensor("f32", (4, 3)), make_tensor("f32", (4, 4)), thread=1)
+    >>> part.A.shape, part.B.shape, part.C.shape
+    ((2, 3), (2, 3), (2, 2))
     """
 
     A: Tensor
@@ -71,6 +77,16 @@ class TiledMMA(NotebookRepr):
     ((16,16),(1,(4,4))):((4,256),(0,(1,64)))
 
     Source: CuTe, `mma_atom.hpp`.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A, C = make_tensor("f32", (64, 8)), make_tensor("f32", (64, 64))
+    >>> threads.partition_A(A, 3).shape, threads.partition_B(A, 3).shape, threads.partition_C(C, 3).shape
+    ((1, 4, 8), (1, 4, 8), (1, 4, 4))
+    >>> a = threads.make_fragment_A(threads.partition_A(A, 3))
+    >>> a.shape, threads.make_fragment_B(a).shape, threads.make_fragment_C(threads.partition_C(C, 3)).shape
+    ((1, 4, 8), (1, 4, 8), (1, 4, 4))
+    >>> print(threads.threads_vmnk, threads.thread(A, A, C, 3).C.shape)
+    (1,16,16,1):(0,1,16,0) (4, 4)
     """
 
     atom: MMAAtom
@@ -106,15 +122,24 @@ class TiledMMA(NotebookRepr):
         return self._partition("c", tensor, thread)
 
     def make_fragment_A(self, part: Tensor, dtype: object = None) -> Tensor:
-        """Registers for a partition of A: whole matrices, (1, rest of M, rest of K), where the atom's are opaque."""
+        """Registers for a partition of A: whole matrices, (1, rest of M, rest of K), where the atom's are opaque.
+
+        Raises TensorError for an element type that an opaque atom does not take.
+        """
         return self._fragment("a", part, dtype)
 
     def make_fragment_B(self, part: Tensor, dtype: object = None) -> Tensor:
-        """Registers for a partition of B."""
+        """Registers for a partition of B: (V, rest of N, rest of K).
+
+        Raises TensorError as `make_fragment_A`.
+        """
         return self._fragment("b", part, dtype)
 
     def make_fragment_C(self, part: Tensor, dtype: object = None) -> Tensor:
-        """Registers for a partition of C."""
+        """Registers for a partition of C: (V, rest of M, rest of N).
+
+        Raises TensorError as `make_fragment_A`.
+        """
         return self._fragment("c", part, dtype)
 
     def _fragment(self, operand: str, part: Tensor, dtype: object) -> Tensor:
@@ -228,6 +253,12 @@ class ThreadCopy:
     """What one thread copies: `copy(part.source(_, _, k), part.target)`.
 
     Both have the modes (values, tiles); modes beyond the tile follow.
+
+    >>> from cutepy.tensor import make_tensor, universal_copy
+    >>> tiled = make_tiled_copy(universal_copy(), Layout((2, 4)))
+    >>> part = tiled.thread(make_tensor("f32", (4, 8)), make_tensor("f32", (4, 8)), thread=5)
+    >>> part.source.shape, part.target.shape
+    ((1, (2, 2)), (1, (2, 2)))
     """
 
     source: Tensor
@@ -244,6 +275,12 @@ class TiledCopy(NotebookRepr):
     ((8, 16), '((4,8),4):((32,1),8)')
     >>> copies.partition_S(make_tensor("f32", (16, 32), (32, 1)), 5).layout
     Layout((4, 2, 2), (1, 256, 16))
+
+    >>> S = make_tensor("f32", (16, 32), (32, 1))
+    >>> copies.threads, copies.partition_D(S, 5).shape, copies.thread(S, S, 5).source.shape
+    (32, (4, 2, 2), (4, (2, 2)))
+    >>> copies.retile(make_tensor("f32", (4, 2, 2))).shape
+    ((4, 1), 2, 2)
     """
 
     atom: CopyAtom
@@ -346,6 +383,10 @@ def make_tiled_copy_tv(atom: CopyAtom, layout_tv: Layout, tile: tuple[int, ...])
     """`atom` over the threads and values of a layout from (thread, value) to the index in `tile`.
 
     Raises TensorError where threads or values are no whole atoms. Source: CuTe, `copy_atom.hpp`.
+
+    >>> from cutepy.tensor import universal_copy
+    >>> make_tiled_copy_tv(universal_copy(2), Layout((4, 2), (2, 1)), (8,)).threads
+    4
     """
     threads, values = (mode.size for mode in layout_tv)
     if threads % atom.threads.size or values % atom.values:
@@ -357,17 +398,23 @@ def make_tiled_copy_tv(atom: CopyAtom, layout_tv: Layout, tile: tuple[int, ...])
 
 
 def make_tiled_copy_A(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
-    """The copy of A whose threads hold what `mma` multiplies; `make_tiled_copy_B` and `_C` do it for B and C."""
+    """The copy of A whose threads hold what `mma` multiplies; `make_tiled_copy_B` and `_C` do it for B and C.
+
+    >>> from cutepy.tensor import FMA, make_tensor, universal_copy
+    >>> mma = make_tiled_mma(FMA, Layout((4, 2, 1)))
+    >>> [make(universal_copy(), mma).tile for make in (make_tiled_copy_A, make_tiled_copy_B, make_tiled_copy_C)]
+    [(4, 1), (2, 1), (4, 2)]
+    """
     return _like_operand(atom, mma, "a")
 
 
 def make_tiled_copy_B(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
-    """The copy of B whose threads hold what `mma` multiplies."""
+    """As `make_tiled_copy_A`, of B, which is (N, K): the copy whose threads hold what `mma` multiplies."""
     return _like_operand(atom, mma, "b")
 
 
 def make_tiled_copy_C(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
-    """The copy of C whose threads hold what `mma` computes."""
+    """As `make_tiled_copy_A`, of C, which is (M, N): the copy whose threads hold what `mma` computes."""
     return _like_operand(atom, mma, "c")
 
 

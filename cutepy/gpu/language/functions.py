@@ -104,7 +104,6 @@ def _example(function: Function, apply: Callable[..., Any]) -> str:
     return f">>> {call}\n{shown}"
 
 
-
 def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
     """The values that are packed in a word of 32 bits."""
     vector = call(function.ir, as_expr(value))
@@ -128,8 +127,8 @@ def select(condition: Any, then: Any, other: Any) -> Any:
     >>> select(2 < 3, 1.5, 0.0), select(np.array([True, False]), 1, np.array([7, 8])).tolist()
     (1.5, [1, 8])
 
-    Of numbers or vectors of a kernel, or of arrays whose shapes meet by NumPy's rule. Raises KernelError for a condition
-    that is no bool and for two types that do not meet.
+    Of numbers or vectors of a kernel, or of arrays whose shapes meet by NumPy's rule. Raises KernelError for a
+    condition that is no bool and for two types that do not meet.
     """
     if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
         chosen = np.where(condition, then, other)
@@ -234,12 +233,19 @@ def _refused(name: str) -> NoReturn:
     raise KernelError(f"{user_place()}: np.{name} has no meaning for values of a kernel; {instead}")
 
 
+def _method_of(function: Function) -> Callable[..., Any]:
+    """What NumPy's function calls on the entries of an object array: a method of its own name."""
+
+    def method(*values: Any, **_options: object) -> Any:
+        return _by_law(function)(*values)
+
+    method.__doc__ = f"As `gpu.{function.in_kernels}`."
+    return method
+
+
 for _name, _row in NAMED.items():
     if _row.python is None and isinstance(getattr(np, _name, None), np.ufunc):
-        # NumPy's functions call a method of their own name on the entries of an object array.
-        _method = lambda *values, _row=_row, **_: _by_law(_row)(*values)
-        _method.__doc__ = f"As `gpu.{_row.in_kernels}`."
-        setattr(Expr, _name, _method)
+        setattr(Expr, _name, _method_of(_row))
 Expr.__array_ufunc__ = _ufunc
 Expr.__array_function__ = _array_function
 

@@ -191,7 +191,7 @@ TARGETS: Mapping[Dialect, Target] = {"naga": NAGA, "tint": TINT}
 def matrix_name(kind: DType, target: Target) -> str:
     """How a compiler calls a type of matrices. Raises KernelError for one that naga does not have.
 
-    >>> from cutepy.tensor import f16, matrix_type
+    >>> from cutepy.tensor.dtypes import f16, matrix_type
     >>> left = matrix_type(f16, "left", (16, 16, 16))
     >>> matrix_name(left, TINT), matrix_name(left, NAGA)
     ('subgroup_matrix_left<f16, 16, 16>', 'coop_mat16x16<f16, A>')

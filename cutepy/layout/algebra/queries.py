@@ -33,6 +33,8 @@ def shape(thing: HasShape, *modes: int) -> IntTuple:
     ((2, 8), 2)
     >>> shape((Layout((4, 8)), 2))
     ((4, 8), 2)
+
+    Raises CoordinateError for a mode that is not there.
     """
     whole = tree = _shape_of(thing)
     for mode in modes:
@@ -58,6 +60,8 @@ def stride(layout: Layout, *modes: int) -> IntTuple:
 
     >>> stride(Layout((4, (2, 8))), 1)
     (4, 8)
+
+    Raises LayoutError for a composed layout, which has none; CoordinateError for a mode that is not there.
     """
     mode = get(layout, *modes)
     if isinstance(mode, ComposedLayout):

@@ -115,7 +115,11 @@ def by_mode(
 
 
 def joined(modes: Iterable[Layout]) -> Layout:
-    """The layout with these modes; always a tuple shape."""
+    """The layout with these modes; always a tuple shape.
+
+    >>> print(joined([Layout(4, 2), Layout((2, 2), (1, 8))]))
+    (4,(2,2)):(2,(1,8))
+    """
     modes = tuple(modes)
     return _make(tuple([mode.shape for mode in modes]), tuple([mode.stride for mode in modes]), united_facts(modes))
 
@@ -185,6 +189,8 @@ def take(layout: Layout, begin: int, end: int) -> Layout:
 
     >>> print(take(Layout((4, 8, 2)), 1, 3), take(Layout((4, 8, 2)), 1, 2))
     (8,2):(4,32) 8:4
+
+    Raises LayoutError for a range that is empty or beyond the modes.
     """
     _check_range("take", layout, begin, end)
     return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
@@ -196,6 +202,8 @@ def group_modes(layout: Layout, begin: int, end: int) -> Layout:
 
     >>> print(group_modes(Layout((4, 5, 6)), 0, 2))
     ((4,5),6):((1,4),20)
+
+    Raises LayoutError for a range that is empty or beyond the modes.
     """
     _check_range("group_modes", layout, begin, end)
     modes = list(layout)
@@ -217,6 +225,9 @@ def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layo
     (4,3):(1,4) (4,2,1):(1,4,0)
     >>> append((4, 2), 3)
     (4, 2, 3)
+
+    Raises LayoutError for what is no layout or whole number, for more modes than a layout has, and where one mode gives
+    offsets and another coordinates.
     """
     more = _more_modes("append", layout, mode, up_to)
     return joined([*layout, *more]) if more else layout
@@ -228,6 +239,8 @@ def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Lay
 
     >>> print(prepend(Layout(4), Layout(3, 4)))
     (3,4):(4,1)
+
+    Raises LayoutError as `append`.
     """
     more = _more_modes("prepend", layout, mode, up_to)
     return joined([*more, *layout]) if more else layout
@@ -267,6 +280,8 @@ def replace(layout: Layout, mode: int, new: Layout) -> Layout:
 
     >>> print(replace(Layout((4, 8)), 1, Layout(2, 16)))
     (4,2):(1,16)
+
+    Raises LayoutError where `new` is no layout, or gives coordinates where the others give offsets.
     """
     layout[mode]
     if not isinstance(new, Layout):

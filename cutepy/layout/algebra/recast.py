@@ -273,6 +273,8 @@ def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayo
     The shape stays, so the last coordinates reach beyond the old ones. Of a composed layout the inner offset moves; a
     tensor of coordinates gives the one that starts there.
     Source: CuTe, `layout.hpp`.
+
+    Raises LayoutError where the second operand is no layout, CoordinateError for a coordinate that does not fit.
     """
     if hasattr(layout, "moved_to"):
         there: Movable = layout.moved_to(crd)

@@ -49,6 +49,8 @@ def divides(divisor: object, size: object) -> Fact:
     >>> import sympy
     >>> print(divides(64, sympy.Symbol("M", integer=True, positive=True)))
     64 divides M
+
+    Raises LayoutError for what is neither a number nor a symbol.
     """
     return Fact(_term(divisor), "divides", _term(size))
 

@@ -48,7 +48,13 @@ class ExplainStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(ReprIsStr):
-    """The call, its steps in order, and the result or the error that ends them."""
+    """The call, its steps in order, and the result or the error that ends them.
+
+    >>> from cutepy.layout import coalesce
+    >>> told = explain(coalesce, Layout((2, 4), (1, 2)))
+    >>> told.call, len(told.steps), str(told.result), told.error
+    ('coalesce((2,4):(1,2))', 3, '8:1', None)
+    """
 
     call: str
     steps: tuple[ExplainStep, ...]

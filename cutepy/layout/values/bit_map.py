@@ -37,6 +37,12 @@ class Swizzle(Composable):
 
     Units: bits of the offset that it is applied to (elements or bytes, as the layout counts).
     Raises LayoutError unless bits and base are at least 0 and |shift| >= bits. Source: CuTe, `swizzle.hpp`.
+
+    >>> s = Swizzle(2, 0, 3)
+    >>> bin(s.mask), s.span, s.lowest, s.columns, s.inverse() == s
+    ('0b11000', 32, 8, (1, 2, 4, 9, 18), True)
+    >>> print(s.zoomed(2))  # of elements, where `s` is of vectors of 4
+    S<2,2,3>
     """
 
     bits: int
@@ -104,6 +110,10 @@ class BitMap(Composable):
 
     Units: bits of the offset, as for a swizzle. Raises LayoutError where a column is no whole number below 2 to the
     number of columns: a map does not reach out of its block.
+
+    >>> m = BitMap((1, 2, 4, 9))  # bit 3 is joined to bit 0
+    >>> m(8), m.span, m.lowest, m.base, m.inverse() == m, m.zoomed(1)(16)
+    (9, 16, 8, 0, True, 18)
     """
 
     columns: Columns

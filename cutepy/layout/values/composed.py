@@ -62,6 +62,22 @@ class ComposedLayout(LayoutMethods):
     (5, [[0, 5], [1, 4], [2, 7], [3, 6]])
 
     Raises LayoutError where a part is of another kind. Source: CuTe, `layout_composed.hpp`.
+
+    >>> C = ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2), (1, 4)))
+    >>> C.shape, C.size, C.rank, C.depth, C.facts, C.with_inner(Layout(8)).size
+    ((4, 2), 8, 2, 1, None, 8)
+    >>> print(C.grid())
+    S<1,0,2> o 0 o (4,2):(1,4)
+          0   1
+        +---+---+
+     0  | 0 | 5 |
+        +---+---+
+     1  | 1 | 4 |
+        +---+---+
+     2  | 2 | 7 |
+        +---+---+
+     3  | 3 | 6 |
+        +---+---+
     """
 
     outer: Function
@@ -131,7 +147,12 @@ class ComposedLayout(LayoutMethods):
         return result
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
-        """The modes where `crd` has `_`; what its numbers move goes into the offset."""
+        """The modes where `crd` has `_`; what its numbers move goes into the offset.
+
+        >>> from cutepy.layout import _
+        >>> print(ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2), (1, 4))).sliced((_, 1)))
+        S<1,0,2> o 4 o (4):(1)
+        """
         kept, by = slice_of_layout(crd, self.inner)
         return ComposedLayout(self.outer, moved(self.offset, by), kept)
 
@@ -153,15 +174,29 @@ class ComposedLayout(LayoutMethods):
         return offsets
 
     def with_inner(self, inner: Layout) -> ComposedLayout:
-        """The same outer function after another layout."""
+        """The same outer function after another layout.
+
+        Raises LayoutError where the outer function takes no such offsets.
+        """
         return ComposedLayout(self.outer, self.offset, inner)
 
     def given(self, *statements: object) -> ComposedLayout:
-        """This layout with facts about the unknown sizes of its inner one; see `given.given`."""
+        """This layout with facts about the unknown sizes of its inner one; see `given.given`.
+
+        >>> from cutepy import Layout
+        >>> L = ComposedLayout(Swizzle(1, 0, 2), 0, Layout.parse("n:1")).given("8 divides n")
+        >>> print(L.facts, L.subs(n=16).size)
+        8 divides n 16
+        """
         return self.with_inner(self.inner.given(*statements))
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
-        """This layout with values for its unknown sizes; see `given.subs`."""
+        """This layout with values for its unknown sizes; see `given.subs`.
+
+        >>> from cutepy import Layout
+        >>> ComposedLayout(Swizzle(1, 0, 2), 0, Layout.parse("n:1")).subs(n=16).size
+        16
+        """
         from ..symbolic.given import subs_offset
 
         # Symbols are found by name too: subs(M=4) names what the offset holds as Symbol("M").
@@ -309,6 +344,8 @@ def slice_and_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]:
     (Layout(((2, 3),), ((4, 8),)), 2)
 
     Of a composed layout the offset goes inside, and 0 is given.
+
+    Raises LayoutError for what is no layout, CoordinateError for a coordinate that does not fit.
     """
     if isinstance(layout, ComposedLayout):
         return layout.sliced(crd), 0

@@ -298,6 +298,8 @@ def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> I
     A coordinate, or one with indices in places, is unfolded entry by entry: `idx2crd((1, 5), (3, (2, 3)))` is
     `(1, (1, 2))`. With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where
     strides are compact.
+
+    Raises CoordinateError for a coordinate without an entry for each mode.
     """
     _check_tree("idx2crd", idx, shape)
     if isinstance(idx, tuple):
@@ -360,6 +362,8 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
 
     >>> increment_coord((3, 2), (4, 8)), increment_coord((2, 2, 2), (3, 3, 3))
     ((0, 3), (0, 0, 3))
+
+    Raises CoordinateError for a coordinate that is nested unlike the shape.
     """
     if not isinstance(crd, tuple) or not isinstance(shape, tuple):
         if isinstance(crd, tuple) or isinstance(shape, tuple):

@@ -128,7 +128,11 @@ def depth_of(tree: IntTuple) -> int:
 
 
 def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
-    """`tree` itself, or an integer as a tuple of one."""
+    """`tree` itself, or an integer as a tuple of one.
+
+    >>> as_tuple(4), as_tuple((4, 8))
+    ((4,), (4, 8))
+    """
     return tree if isinstance(tree, tuple) else (tree,)
 
 
@@ -336,6 +340,8 @@ def tuple_add(left: IntTuple, right: IntTuple) -> IntTuple:
 
     >>> tuple_add((1, 2), (4, 5, 6)), tuple_add((3, 4), 0)
     ((5, 7, 6), (3, 4))
+
+    Raises LayoutError where an integer other than 0 meets a tuple.
     """
     return _zip_longest(left, right, lambda a, b: a + b, "+")
 
@@ -350,6 +356,8 @@ def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:
 
     >>> tuple_sub((5, 8, 3), (1, 2))
     (4, 6, 3)
+
+    Raises LayoutError as `tuple_add`.
     """
     return _zip_longest(left, right, lambda a, b: a - b, "-")
 

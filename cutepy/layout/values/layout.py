@@ -100,6 +100,9 @@ class Layout(LayoutMethods):
         """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1.
 
         With basis strides the product of that over the axes: the size of the least box that holds all coordinates.
+
+        >>> Layout((4, 2), (1, 8)).cosize
+        12
         """
         if has_basis(self.stride):
             axes: dict[tuple[int, ...], int] = {}
@@ -250,7 +253,11 @@ class Layout(LayoutMethods):
 
 
 def flat_modes(layout: Layout) -> Iterator[tuple[int, int]]:
-    """Extent and stride of each leaf, from left to right."""
+    """Extent and stride of each leaf, from left to right.
+
+    >>> list(flat_modes(Layout(((2, 2), 8), ((1, 16), 2))))
+    [(2, 1), (2, 16), (8, 2)]
+    """
     return zip(leaves(layout.shape), leaves(layout.stride), strict=True)
 
 

@@ -30,6 +30,9 @@ class MMAAtom(NotebookRepr):
     `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
     instruction of several independent `blocks` has them as a last mode of every tile. `source` names the document.
     `opaque` registers are those of all threads together: each has the whole tile, and a fragment holds whole matrices.
+
+    >>> FMA.tile("a"), [(name, str(layout), tile) for name, layout, tile in FMA.operands()]
+    ((1, 1), [('a', '(1,1):(0,0)', (1, 1)), ('b', '(1,1):(0,0)', (1, 1)), ('c', '(1,1):(0,0)', (1, 1))])
     """
 
     name: str
@@ -83,6 +86,10 @@ class CopyAtom(NotebookRepr):
 
     Elements have `bits` bits (0: any) and are counted colexicographically in `tile`. `memory` names the spaces that the
     instruction goes from and to; "" is any.
+
+    >>> atom = universal_copy(4)
+    >>> print(atom, atom.values, atom.registers)
+    universal_copy(4) 4 (1,4):(0,1)
     """
 
     name: str

@@ -14,7 +14,8 @@ from cutepy.gpu.verify.alignment import multiple_of
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.model import Model
 from cutepy.layout import Layout
-from cutepy.tensor import Tensor, copy, f16, f32, make_tiled_mma, matrix_type, subgroup_matrix, u32
+from cutepy.tensor import Tensor, copy, f16, f32, make_tiled_mma, subgroup_matrix, u32
+from cutepy.tensor.dtypes import matrix_type
 
 THREADS = 32
 
