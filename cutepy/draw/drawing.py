@@ -50,6 +50,17 @@ class Drawing:
         +---+---+---+
      1  | 3 | 4 | 5 |
         +---+---+---+
+
+    >>> picture = draw(Layout((2, 3), (3, 1)))
+    >>> picture.svg()[:4], picture.html()[:7]
+    ('<svg', '<figure')
+    >>> picture.text() == str(picture), picture.encoded(".svg") == picture.svg().encode()
+    (True, True)
+    >>> "tikzpicture" in picture.tikz(body=True), picture.explore()
+    (True, Explorer('(2,3):(3,1)'))
+    >>> import tempfile
+    >>> picture.save(Path(tempfile.mkdtemp()) / "offsets.svg").name
+    'offsets.svg'
     """
 
     figure: Figure
@@ -83,11 +94,25 @@ class Drawing:
         return tikz(self.figure, body=body)
 
     def png(self, scale: float = 2.0) -> bytes:
-        """A PNG file. Raises DrawError where the extra `png` is not installed."""
+        """A PNG file. Raises DrawError where the extra `png` is not installed.
+
+        >>> try:
+        ...     print(draw("(2,3):(3,1)").png()[1:4])
+        ... except DrawError:  # the extra is not installed
+        ...     print(b"PNG")
+        b'PNG'
+        """
         return png(self.figure, self.style, scale)
 
     def pdf(self) -> bytes:
-        """A PDF file. Raises DrawError where the extra `pdf` is not installed."""
+        """A PDF file. Raises DrawError where the extra `pdf` is not installed.
+
+        >>> try:
+        ...     print(draw("(2,3):(3,1)").pdf()[:4])
+        ... except DrawError:  # the extra is not installed
+        ...     print(b"%PDF")
+        b'%PDF'
+        """
         return vector(self.figure, self.style, "pdf")
 
     def save(self, path: str | Path) -> Path:
@@ -100,7 +125,14 @@ class Drawing:
         return target
 
     def encoded(self, suffix: str) -> bytes:
-        """The bytes of a file with that suffix."""
+        """The bytes of a file with that suffix.
+
+        >>> from cutepy import draw
+        >>> draw("(2,3):(3,1)").encoded(".svg")[:4]
+        b'<svg'
+
+        Raises DrawError for another suffix, and where the extra that writes it is not installed.
+        """
         printers: dict[str, Callable[[], str | bytes]] = {
             ".svg": self.svg,
             ".html": lambda: page(self.figure, self.style),

@@ -38,6 +38,10 @@ class Axis:
     """One side of a grid: its places (None is a gap), what stands beside them, and how heavy the rules between are.
 
     `levels` are the heads, the outermost level first; `rules[k]` is the weight (0 to 3) of the rule before place k + 1.
+
+    >>> rows = Axis((0, 1, 2, None), ((("0", 2), ("1", 2)),))
+    >>> rows.size, rows.names, rows.cut(1, 3).places
+    (4, ['0', '1', '2', '…'], (1, 2))
     """
 
     places: tuple[int | None, ...]
@@ -79,6 +83,13 @@ class Grid:
     where a cell is a coordinate, several where coordinates share a cell, none in a gap. `links` numbers what a cell
     shares with cells of the figure's other grids; empty, the indices do. `threads` is the size of the mode of `source`
     that counts threads, 0 if none does.
+
+    >>> from cutepy import draw, Layout
+    >>> grid = draw(Layout((2, 3), (3, 1))).figure.grids[0]
+    >>> grid.labels, grid.places({2}), grid.shared, grid.widths(0), grid.cut(0, 1).labels
+    (('0', '1', '2', '3', '4', '5'), [1], [], [1, 1, 1], ('0', '3'))
+    >>> grid.text(1)
+    '(0,1) → index 2 → 0·3 + 1·1 = 1'
     """
 
     rows: Axis
@@ -163,6 +174,11 @@ class Figure:
 
     One row alone is broken where it is too wide; several rows stand as they are. `legend` is what the samples of the
     paints are called, `subject` what they all are: bank, thread, tile.
+
+    >>> from cutepy import draw
+    >>> figure = draw("(4,8):(8,1)").figure
+    >>> len(figure.grids), figure.cells, len(figure.pieces), len(figure.paints) > 0
+    (1, 32, 1, True)
     """
 
     panels: tuple[tuple[Grid | None, ...], ...]

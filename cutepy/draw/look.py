@@ -43,6 +43,14 @@ class Style:
     ("ordered", as banks and swizzles have them). `legend`: what colours mean. `highlight`: a coordinate with `_`, whose
     cells are framed. `limit`: above so many cells only the corners are drawn. `background`: a sheet behind the picture,
     so that it can be read on any page.
+
+    >>> Style(heads="index").but(theme="dark").theme
+    'dark'
+    >>> try:
+    ...     Style(theme="sepia")
+    ... except DrawError as error:
+    ...     print(error)
+    theme='sepia': it is one of auto, light, dark
     """
 
     title: str | None = None
@@ -181,7 +189,18 @@ def expect_options(names: Iterable[str], also: Sequence[str] = ()) -> None:
 
 
 class View(Protocol):
-    """A way to look at a thing."""
+    """A way to look at a thing.
+
+    >>> from cutepy import draw
+    >>> class Bare:
+    ...     def figure(self, thing, look):
+    ...         return Figure((), title=f"a picture of {thing}")
+    >>> draw("(4,8):(8,1)", view=Bare()).figure.title
+    'a picture of (4,8):(8,1)'
+    >>> from cutepy.layout import Layout
+    >>> draw.Plain().figure(Layout((4, 8)), Look()).cells
+    32
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """The figure of `thing`; DrawError where it is not of the kind that this view shows."""

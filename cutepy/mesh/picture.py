@@ -15,20 +15,52 @@ from .plan import RedistributionPlan
 
 
 class PlacementView(View):
-    """One grid: dimension 0 down, dimension 1 across."""
+    """One grid: dimension 0 down, dimension 1 across.
+
+    >>> from cutepy import draw
+    >>> from cutepy.mesh import Placement
+    >>> print(draw(Placement.split((2, 2), (2,), [[0], []])))
+    2x2 over 2: ((2),1):((1),0), ((2),2):((0),1)
+           0    1
+        +----+----+
+     0  | D0 | D0 |
+        +----+----+
+     1  | D1 | D1 |
+        +----+----+
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
-        """The figure of a placement; DrawError for arrays of more than two dimensions."""
+        """The figure of a placement; DrawError for arrays of more than two dimensions.
+
+        >>> from cutepy.draw.look import Look
+        >>> from cutepy.mesh import Placement
+        >>> PlacementView().figure(Placement.split((4, 2), (2,), [[0], []]), Look()).cells
+        8
+        """
         assert isinstance(thing, Placement)
         title = str(thing) if look.style.title is None else look.style.title
         return Figure(((_grid(thing, look),),), title=title, description=f"Who holds each element: {thing}.")
 
 
 class PlanView(View):
-    """A grid for each placement on the way, the collective that leads there above it."""
+    """A grid for each placement on the way, the collective that leads there above it.
+
+    >>> from cutepy import draw
+    >>> from cutepy.mesh import Placement, redistribution
+    >>> rows, columns = (Placement.split((4, 4), (2,), axes) for axes in ([[0], []], [[], [0]]))
+    >>> len(draw(redistribution(rows, columns)).figure.grids)
+    2
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
-        """The figure of a plan; DrawError for arrays of more than two dimensions."""
+        """The figure of a plan; DrawError for arrays of more than two dimensions.
+
+        >>> from cutepy.draw.look import Look
+        >>> from cutepy.mesh import Placement, redistribution
+        >>> rows, columns = (Placement.split((4, 4), (2,), axes) for axes in ([[0], []], [[], [0]]))
+        >>> PlanView().figure(redistribution(rows, columns), Look()).cells
+        32
+        """
         assert isinstance(thing, RedistributionPlan)
         grids = [_grid(thing.old, look, "before")]
         grids += [_grid(step.after, look, f"{number}. {step}") for number, step in enumerate(thing.steps, 1)]

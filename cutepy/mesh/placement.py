@@ -19,7 +19,11 @@ from .modes import Mode, count_below, digits_of, first_doubled, first_missing, r
 
 
 class Partial(Enum):
-    """The operation that makes the element of what several devices hold of it."""
+    """The operation that makes the element of what several devices hold of it.
+
+    >>> Partial.SUM.name, Placement((4,), (2,), (Layout((2, 4), (0, 1)),), ((0, Partial.SUM),)).partial[0][0]
+    ('SUM', 0)
+    """
 
     SUM = "sum"
     MAX = "max"
@@ -29,7 +33,12 @@ class Partial(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The devices that hold one element: fixed coordinates along some axes of the mesh, all along the free ones."""
+    """The devices that hold one element: fixed coordinates along some axes of the mesh, all along the free ones.
+
+    >>> (both,) = Placement.split((4, 4), (2, 2), [[0], []]).holders((3, 0))
+    >>> print(both, len(both), list(both))
+    (1, *) 2 [(1, 0), (1, 1)]
+    """
 
     mesh: tuple[int, ...]
     coordinate: tuple[int | None, ...]
@@ -74,6 +83,11 @@ class Placement:
 
     Raises LayoutError for layouts whose device mode is not the mesh, for strides below 0, and for an axis that splits
     two dimensions.
+
+    >>> rows.devices, rows.copies(), rows.strides(0)
+    (6, 3, (3, 0))
+    >>> print(Placement.split((6,), (2,), [[0]]).layout)
+    ((2),(3)):((3),(1))
     """
 
     shape: tuple[int, ...]

@@ -63,7 +63,11 @@ class PlanState:
 
 
 class Collective(Enum):
-    """What the devices along an axis do together."""
+    """What the devices along an axis do together.
+
+    >>> [one.value for one in Collective]
+    ['slice', 'all-gather', 'all-to-all', 'reduce-scatter', 'all-reduce', 'permutation']
+    """
 
     SLICE = "slice"
     ALL_GATHER = "all-gather"
@@ -78,6 +82,13 @@ class CollectiveStep:
     """One collective along one axis of the mesh, or two, the slower link first, between two placements.
 
     `received` counts the elements that all devices together receive in it.
+
+    >>> rows, whole = (Placement.split((4,), (2,), axes) for axes in ([[0]], [[]]))
+    >>> (step,) = redistribution(rows, whole).steps
+    >>> print(step)
+    all-gather along axis 0: 4 elements
+    >>> list(step.messages())
+    [((1,), (0,), ([2, 3],)), ((0,), (1,), ([0, 1],))]
     """
 
     collective: Collective
@@ -107,6 +118,9 @@ class PlanCertificate:
 
     With the numbers bounded by the plan's cost, the start's is 0, the goal's is the plan's, and no step makes them rise
     by more than it costs. So any sequence of steps from the start to the goal costs at least the plan's cost.
+
+    >>> rows, columns = (Placement.split((8, 8), (4,), axes) for axes in ([[0], []], [[], [0]]))
+    >>> redistribution(rows, columns).certificate.check()  # no plan costs less
     """
 
     space: _StateSpace
@@ -145,6 +159,10 @@ class RedistributionPlan:
     >>> print(redistribution(rows, columns))
     8x8 over 4: ((4),2):((2),1), ((4),8):((0),1) -> ((4),8):((0),1), ((4),2):((2),1)
       all-to-all along axis 0: 48 elements
+
+    >>> plan = redistribution(rows, columns)
+    >>> plan.received, plan.bytes(4)
+    ((48,), (192,))
     """
 
     old: Placement
@@ -397,6 +415,11 @@ def redistribution(old: Placement, new: Placement, *, weights: Sequence[float] |
 
     Raises LayoutError for placements of two arrays or meshes, for weights that are no finite numbers from 0 on, and for
     placements that are no sequence of equal cuts.
+
+    >>> rows, columns = (Placement.split((8, 8), (2, 2), axes) for axes in ([[0, 1], []], [[0], [1]]))
+    >>> print(redistribution(rows, columns, weights=(10, 1)))
+    8x8 over 2x2: ((2,2),2):((4,2),1), ((2,2),8):((0,0),1) -> ((2,2),4):((4,0),1), ((2,2),4):((0,4),1)
+      all-to-all along axis 1: 32 elements
     """
     _same_place("redistribution", old, new)
     call = f"redistribution({old} -> {new})"

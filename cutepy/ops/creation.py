@@ -48,6 +48,8 @@ def asarray(obj: TensorLike, dtype: object = None, *, device: Where = None, copy
     [1.0, 2.0]
 
     Raises TensorError with `copy=False` where there has to be one.
+
+    Raises TensorError for lists that are no array, and where `copy=False` would copy.
     """
     tensor = as_tensor(obj)
     there = tensor.device
@@ -90,19 +92,35 @@ def full(shape: Shape, value: float, dtype: object = None, *, device: Where = No
 
 
 def zeros(shape: Shape, dtype: object = f32, *, device: Where = None) -> Tensor:
-    """A tensor of zeros."""
+    """A tensor of zeros.
+
+    >>> zeros(3, "i32").numpy().tolist()
+    [0, 0, 0]
+    """
     kind = as_dtype(dtype)
     return full(shape, np.zeros((), kind.numpy).item(), kind, device=device)
 
 
 def ones(shape: Shape, dtype: object = f32, *, device: Where = None) -> Tensor:
-    """A tensor of ones."""
+    """A tensor of ones.
+
+    >>> ones((2, 2)).numpy().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     kind = as_dtype(dtype)
     return full(shape, np.ones((), kind.numpy).item(), kind, device=device)
 
 
 def empty(shape: Shape, dtype: object = f32, *, device: Where = None) -> Tensor:
-    """A tensor that holds anything until it is written; of the host zeros."""
+    """A tensor that holds anything until it is written; of the host zeros.
+
+    >>> t = empty((2, 3))
+    >>> t.shape, str(t.dtype)
+    ((2, 3), 'f32')
+
+    The last mode is the fastest, as NumPy's C order. Raises TensorError for a shape that is none of whole
+    numbers from 0 on.
+    """
     sizes = _sizes("empty", shape)
     return (
         operations.ExecutionSite(device).new(sizes, gpu_dtype(dtype))
@@ -118,25 +136,41 @@ def _like(x: TensorLike, dtype: object, device: Where) -> tuple[tuple[int, ...],
 
 
 def zeros_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) -> Tensor:
-    """Zeros in the shape and the type of `x`, where it is."""
+    """Zeros in the shape and the type of `x`, where it is.
+
+    >>> zeros_like([1.5, 2.5]).numpy().tolist()
+    [0.0, 0.0]
+    """
     sizes, kind, there = _like(x, dtype, device)
     return zeros(sizes, kind, device=there)
 
 
 def ones_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) -> Tensor:
-    """Ones in the shape and the type of `x`, where it is."""
+    """Ones in the shape and the type of `x`, where it is.
+
+    >>> ones_like([1, 2, 3]).numpy().tolist()
+    [1, 1, 1]
+    """
     sizes, kind, there = _like(x, dtype, device)
     return ones(sizes, kind, device=there)
 
 
 def empty_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) -> Tensor:
-    """A tensor to be written in the shape and the type of `x`, where it is."""
+    """A tensor to be written in the shape and the type of `x`, where it is.
+
+    >>> str(empty_like(np.ones((2, 3), np.int32)).dtype)
+    'i32'
+    """
     sizes, kind, there = _like(x, dtype, device)
     return empty(sizes, kind, device=there)
 
 
 def full_like(x: TensorLike, /, fill_value: float, *, dtype: object = None, device: Where = None) -> Tensor:
-    """One value everywhere in the shape and the type of `x`, where it is."""
+    """One value everywhere in the shape and the type of `x`, where it is.
+
+    >>> full_like([1, 2, 3], 7).numpy().tolist()
+    [7, 7, 7]
+    """
     sizes, kind, there = _like(x, dtype, device)
     return full(sizes, fill_value, kind, device=there)
 
@@ -234,6 +268,9 @@ def randn(shape: Shape, dtype: object = f32, *, seed: int | None = None, device:
 
     >>> bool((randn((2, 2), seed=1).numpy() == randn((2, 2), seed=1).numpy()).all())
     True
+
+    `shape` is one number or a tuple, as `ones` takes it. Raises TensorError for another shape, and
+    for a type that is none of floats.
     """
     kind = as_dtype(dtype)
     if kind.kind != "f":

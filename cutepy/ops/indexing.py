@@ -97,6 +97,14 @@ def assigned(x: Tensor, key: Entry | Sequence[Entry], value: TensorLike) -> None
     """`x[key] = value`, broadcast by NumPy's rule; where the tensor is.
 
     Raises TensorError for what is no view, for values that the type does not hold, and shapes that do not broadcast.
+
+    >>> x = as_tensor(np.arange(4))
+    >>> assigned(x, slice(1, 3), [8, 9])
+    >>> x.numpy().tolist()
+    [0, 8, 9, 3]
+
+    `value` has the shape that `x[key]` has, or one that is broadcast to it. Raises TensorIndexError for an index beyond
+    the axis, TensorError for a value of another shape.
     """
     view = indexed(x, key, writes=True)
     if not x.engine.writable:

@@ -84,6 +84,8 @@ def moveaxis(x: TensorLike, source: rules.Axes, destination: rules.Axes) -> Tens
 
     >>> moveaxis(np.zeros((2, 3, 4), np.float32), 0, -1).shape
     (3, 4, 2)
+
+    Raises TensorError for an axis that is not there, or is named twice.
     """
     tensor = as_tensor(x)
     rank = len(mode_sizes(tensor))
@@ -101,7 +103,11 @@ def moveaxis(x: TensorLike, source: rules.Axes, destination: rules.Axes) -> Tens
 
 
 def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
-    """The operands stretched to one shape, by NumPy's rule: views of stride 0."""
+    """The operands stretched to one shape, by NumPy's rule: views of stride 0.
+
+    >>> [t.shape for t in broadcast_arrays([[1], [2]], [3, 4, 5])]
+    [(2, 3), (2, 3)]
+    """
     tensors = [as_tensor(x) for x in arrays]
     shape = rules.broadcast_shape("broadcast_arrays", *map(mode_sizes, tensors))
     return [expand(t, shape) for t in tensors]
@@ -127,6 +133,8 @@ def repeat(x: TensorLike, repeats: int | TensorLike, /, *, axis: Axis | None = N
 
     >>> repeat(np.int32([1, 2]), 2).numpy().tolist(), repeat(np.int32([1, 2]), [0, 2]).numpy().tolist()
     ([1, 1, 2, 2], [2, 2])
+
+    Raises TensorError for an axis that is not there and for counts below 0.
     """
     tensor = as_tensor(x) if axis is not None else ravel(x)
     along = _axis("repeat", tensor, 0 if axis is None else axis)
@@ -147,6 +155,8 @@ def roll(x: TensorLike, shift: int | Sequence[int], *, axis: rules.Axes = None) 
 
     >>> roll(np.int32([1, 2, 3]), 1).numpy().tolist()
     [3, 1, 2]
+
+    Raises TensorError for an axis that is not there.
     """
     tensor = as_tensor(x)
     if axis is None:
@@ -175,7 +185,11 @@ def tril(x: TensorLike, /, *, k: int = 0) -> Tensor:
 
 
 def triu(x: TensorLike, /, *, k: int = 0) -> Tensor:
-    """The matrices with 0 below the diagonal `k` places to the right."""
+    """The matrices with 0 below the diagonal `k` places to the right.
+
+    >>> triu([[1, 2], [3, 4]], k=1).numpy().tolist()
+    [[0, 2], [0, 0]]
+    """
     return _triangle("triu", x, k)
 
 

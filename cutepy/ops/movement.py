@@ -70,7 +70,11 @@ def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
 
 
 def matrix_transpose(x: TensorLike) -> Tensor:
-    """A view with the last two axes exchanged. Raises TensorError for a tensor of fewer."""
+    """A view with the last two axes exchanged. Raises TensorError for a tensor of fewer.
+
+    >>> matrix_transpose([[1, 2, 3], [4, 5, 6]]).shape
+    (3, 2)
+    """
     tensor = as_tensor(x)
     rank = len(sizes_of_matrices("matrix_transpose", tensor))
     return permute(tensor, (*range(rank - 2), rank - 1, rank - 2))
@@ -121,7 +125,11 @@ def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def ravel(x: TensorLike) -> Tensor:
-    """The elements along one axis, the last axis of `x` fastest: a view wherever a layout says it."""
+    """The elements along one axis, the last axis of `x` fastest: a view wherever a layout says it.
+
+    >>> ravel([[1, 2], [3, 4]]).numpy().tolist()
+    [1, 2, 3, 4]
+    """
     return reshape(x, -1) if as_tensor(x).size else reshape(x, 0)
 
 

@@ -137,6 +137,9 @@ def clip(
 
     >>> clip([-1.0, 0.5, 3.0], 0).numpy().tolist(), clip([-1.0, 0.5, 3.0], 0, 1).numpy().tolist()
     ([0.0, 0.5, 3.0], [0.0, 0.5, 1.0])
+
+    The operands meet as shapes do by NumPy's rule. Raises TensorError where they do not, and for bool and
+    complex numbers.
     """
     if low is None and high is None:
         return delivered("clip", as_tensor(x), out, chosen("clip", engine, x, out))
@@ -201,7 +204,13 @@ def _part(
 
 
 def real(x: TensorLike, /) -> Tensor:
-    """The real parts; of real numbers themselves."""
+    """The real parts; of real numbers themselves.
+
+    >>> real(np.array([1 + 2j, 3], np.complex64)).numpy().tolist()
+    [1.0, 3.0]
+
+    Element by element, of a tensor of any shape.
+    """
     return _part("real", x, np.real, lambda tensor: tensor)
 
 
@@ -210,6 +219,8 @@ def imag(x: TensorLike, /) -> Tensor:
 
     >>> imag(np.complex64([1 + 2j])).numpy().tolist()
     [2.0]
+
+    Element by element, of a tensor of any shape.
     """
 
     def none(tensor: Tensor) -> Tensor:
@@ -220,12 +231,24 @@ def imag(x: TensorLike, /) -> Tensor:
 
 
 def conj(x: TensorLike, /) -> Tensor:
-    """The complex conjugates; of real numbers themselves."""
+    """The complex conjugates; of real numbers themselves.
+
+    >>> conj(np.array([1 + 2j, 3], np.complex64)).numpy().tolist()
+    [(1-2j), (3-0j)]
+
+    Element by element, of a tensor of any shape.
+    """
     return _part("conj", x, np.conj, lambda tensor: tensor)
 
 
 def positive(x: TensorLike, /) -> Tensor:
-    """+x: the tensor itself. Raises TensorError for bool, which has no sign."""
+    """+x: the tensor itself. Raises TensorError for bool, which has no sign.
+
+    >>> positive([1, -2]).numpy().tolist()
+    [1, -2]
+
+    Element by element, of a tensor of any shape.
+    """
     tensor = as_tensor(x)
     if tensor.dtype.kind == "b":
         raise TensorError("positive: it is not defined on bool; convert with astype")
@@ -237,6 +260,8 @@ def isclose(x: TensorLike, y: TensorLike, *, rtol: float = 1e-5, atol: float = 1
 
     >>> isclose([1.0, float("inf")], [1.000001, float("inf")]).numpy().tolist()
     [True, True]
+
+    The operands meet as shapes do by NumPy's rule. Raises TensorError where they do not.
     """
     f = functions.FUNCTIONS
     x, y = (v if v.dtype.kind in "fc" else astype(v, rules.fraction_type(v.dtype)) for v in map(as_tensor, (x, y)))

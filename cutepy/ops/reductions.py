@@ -216,7 +216,11 @@ def any(
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """True where an element over the axes is not 0."""
+    """True where an element over the axes is not 0.
+
+    >>> any([[0, 0], [1, 0]], axis=1).numpy().tolist()
+    [False, True]
+    """
     return folded("any", x, axis, keepdims, engine, out=out)
 
 
@@ -228,7 +232,11 @@ def all(
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """True where every element over the axes is not 0."""
+    """True where every element over the axes is not 0.
+
+    >>> all([[1, 1], [1, 0]], axis=1).numpy().tolist()
+    [True, False]
+    """
     return folded("all", x, axis, keepdims, engine, out=out)
 
 
@@ -368,7 +376,13 @@ def std(
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The square root of the variance."""
+    """The square root of the variance.
+
+    >>> std([1.0, 3.0]).numpy().tolist(), std([[1.0, 3.0], [2.0, 2.0]], axis=1, correction=1).numpy().tolist()
+    (1.0, [1.4142135381698608, 0.0])
+
+    Raises TensorError for an axis that is not there.
+    """
     return folded("std", x, axis, keepdims, engine, correction, out=out)
 
 
@@ -422,7 +436,11 @@ def cumsum(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, 
 
 
 def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
-    """The product of the elements so far, along an axis. Raises TensorError for an axis that is not there."""
+    """The product of the elements so far, along an axis. Raises TensorError for an axis that is not there.
+
+    >>> cumprod([[1, 2], [3, 4]], 0).numpy().tolist()
+    [[1, 2], [3, 8]]
+    """
     return scanned("cumprod", x, axis, engine, out)
 
 
@@ -438,7 +456,11 @@ def cummax(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, 
 
 
 def cummin(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None, out: Tensor | None = None) -> Tensor:
-    """The least of the elements so far, along an axis. Raises TensorError as `cummax`."""
+    """The least of the elements so far, along an axis. Raises TensorError as `cummax`.
+
+    >>> cummin([3, 1, 2], 0).numpy().tolist()
+    [3, 1, 1]
+    """
     return scanned("cummin", x, axis, engine, out)
 
 
@@ -536,6 +558,8 @@ def cumulative_sum(
 
     >>> cumulative_sum([1, 2, 3], include_initial=True).numpy().tolist()
     [0, 1, 3, 6]
+
+    Raises TensorError for an axis that is not there, and for a tensor of several axes without one.
     """
     return _cumulative("cumsum", x, axis, dtype, include_initial, engine)
 
@@ -549,7 +573,13 @@ def cumulative_prod(
     include_initial: bool = False,
     engine: Engine | None = None,
 ) -> Tensor:
-    """`cumprod` by the array API: of a vector without an axis, in a type that may be named, from 1 on if asked."""
+    """`cumprod` by the array API: of a vector without an axis, in a type that may be named, from 1 on if asked.
+
+    >>> cumulative_prod([1, 2, 3, 4], include_initial=True).numpy().tolist()
+    [1, 1, 2, 6, 24]
+
+    Raises TensorError for an axis that is not there, and for a tensor of several axes without one.
+    """
     return _cumulative("cumprod", x, axis, dtype, include_initial, engine)
 
 

@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+from functools import partialmethod
 from html import unescape
 from pathlib import Path
 
@@ -134,7 +135,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.usefixtures("stub")
 def test_the_command_opens_the_page(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(packing, "open_new_tab", opened.append)
+    monkeypatch.setattr(Explorer, "open", partialmethod(Explorer.open, browser=opened.append))
     assert main(["explore", "(4,8):(8,1)"]) == 0
     path = Path(capsys.readouterr().out.strip())
     assert opened == [path.as_uri()] and state_of(path.read_text())["text"] == "(4,8):(8,1)"

@@ -43,7 +43,18 @@ _REGISTERED: dict[type, View] = {}
 
 
 def register(kind: type, view: View) -> None:
-    """Draw things of type `kind` (and of types derived from it) with `view`, unless another is asked for."""
+    """Draw things of type `kind` (and of types derived from it) with `view`, unless another is asked for.
+
+    >>> class Board:
+    ...     pass
+    >>> class Squares:
+    ...     def figure(self, thing, look):
+    ...         return figure_of("(8,8):(8,1)", None, look)
+    >>> register(Board, Squares())
+    >>> from cutepy import draw
+    >>> draw(Board()).figure.cells
+    64
+    """
     _REGISTERED[kind] = view
 
 

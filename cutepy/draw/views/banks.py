@@ -30,7 +30,14 @@ MOST_COUNTED = 1 << 16
 @named("banks")
 @dataclass(frozen=True, slots=True)
 class Banks:
-    """View "banks": the bank of every element, and how many of a row or a column fall on one bank."""
+    """View "banks": the bank of every element, and how many of a row or a column fall on one bank.
+
+    >>> from cutepy import draw
+    >>> draw("(2,2):(1,32)", view=Banks(element_bytes=4)).figure.grids[0].labels
+    ('0', '0', '1', '1')
+    >>> Banks(element_bytes=2).bank(5)
+    2
+    """
 
     element_bytes: int = 4
     banks: int = 32
@@ -115,7 +122,12 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
 @named("swizzle")
 @dataclass(frozen=True, slots=True)
 class Swizzled:
-    """View "swizzle": the layout before and after its swizzle, cells of one chunk of a memory row in one colour."""
+    """View "swizzle": the layout before and after its swizzle, cells of one chunk of a memory row in one colour.
+
+    >>> from cutepy import draw
+    >>> draw("S<1,0,2> o 0 o (4,2):(1,4)", view=Swizzled()).figure.grids[1].labels
+    ('0', '5', '1', '4', '2', '7', '3', '6')
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """Two grids side by side."""
@@ -151,7 +163,12 @@ class Swizzled:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """A swizzle by itself: the bits of an offset, and above which bit each of them is flipped."""
+    """A swizzle by itself: the bits of an offset, and above which bit each of them is flipped.
+
+    >>> from cutepy import draw
+    >>> draw("S<1,0,2>", view=Bits()).figure.grids[0].labels
+    ('b2', 'b1', 'b0', 'b2', 'b1', 'b0^b2')
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """Two rows: the bits that go in, and those that come out."""

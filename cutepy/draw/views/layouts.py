@@ -41,7 +41,12 @@ MOST_PANELS = 16
 @named("grid")
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """View "grid": a layout's offsets at its coordinates."""
+    """View "grid": a layout's offsets at its coordinates.
+
+    >>> from cutepy import draw
+    >>> draw("(2,3):(3,1)", view=Plain()).figure.grids[0].labels
+    ('0', '1', '2', '3', '4', '5')
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """The grids of a layout: one for the first two modes, one for each coordinate of the others.
@@ -160,7 +165,12 @@ DEEPEST = 24
 @named("tree")
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """View "tree": the shape from the whole down to its leaves, and the strides below them."""
+    """View "tree": the shape from the whole down to its leaves, and the strides below them.
+
+    >>> from cutepy import draw
+    >>> draw("((2,2),3):((1,6),2)", view=Tree()).figure.grids[0].rows.size
+    4
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid: a level of nesting a row."""

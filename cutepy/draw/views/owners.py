@@ -53,6 +53,10 @@ class ThreadValue:
 
     `over` is a shape (indices are colexicographic) or a layout (its offsets are what the partition gives); left out,
     it is the line of all indices. Further modes of the partition are shown as R: the whole view, not one thread's.
+
+    >>> from cutepy import draw
+    >>> draw("(4,2):(2,1)", view=ThreadValue(over=(4, 2))).figure.grids[0].labels[:2]
+    ('T0\nV0', 'T2\nV0')
     """
 
     over: Layout | IntTuple | None = None
@@ -266,7 +270,12 @@ LONGEST_LINE = 24
 @named("memory")
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """View "memory": the coordinates at every offset, `width` offsets a row."""
+    """View "memory": the coordinates at every offset, `width` offsets a row.
+
+    >>> from cutepy import draw
+    >>> draw("(2,2):(1,4)", view=Memory(width=4)).figure.grids[0].labels
+    ('(0,0)', '(1,0)', '', '', '(0,1)', '(1,1)', '', '')
+    """
 
     width: int = 16
 

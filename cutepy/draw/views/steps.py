@@ -55,7 +55,12 @@ def tile_color(call: Expression) -> str:
 @named("steps")
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """View "steps": operands and result of a call, or of an explanation, side by side."""
+    """View "steps": operands and result of a call, or of an explanation, side by side.
+
+    >>> from cutepy import draw
+    >>> len(draw("composition((4,2):(2,1), 4:2)", view=Steps()).figure.grids)
+    3
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid for each operand that is a layout, and one for the result."""

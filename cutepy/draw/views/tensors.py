@@ -40,7 +40,13 @@ class TensorLike(Protocol):
 @named("data")
 @dataclass(frozen=True, slots=True)
 class Data:
-    """View "data": the elements of a tensor at its coordinates; elements outside of a guard are holes."""
+    """View "data": the elements of a tensor at its coordinates; elements outside of a guard are holes.
+
+    >>> import numpy as np
+    >>> from cutepy import draw, make_tensor
+    >>> draw(make_tensor(np.arange(4).reshape(2, 2)), view=Data()).figure.grids[0].labels
+    ('0', '1', '2', '3')
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """The grids of the tensor: one for the first two modes, one for each coordinate of the others."""
@@ -137,7 +143,13 @@ class MultiplyLike(Protocol):
 @named("mma")
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """View "mma": A to the left, B above with its columns over those of C, C between them; each over its tile."""
+    """View "mma": A to the left, B above with its columns over those of C, C between them; each over its tile.
+
+    >>> from cutepy import draw
+    >>> from cutepy.tensor import FMA
+    >>> len(draw(FMA, view=Operands()).figure.grids)
+    3
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """Three thread-value grids."""
@@ -181,7 +193,13 @@ def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure
 @named("copy")
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """View "copy": what a copy atom reads and what it writes, or the tile of a tiled copy."""
+    """View "copy": what a copy atom reads and what it writes, or the tile of a tiled copy.
+
+    >>> from cutepy import draw
+    >>> from cutepy.tensor import universal_copy
+    >>> [grid.caption for grid in draw(universal_copy(4), view=Copies()).figure.grids]
+    ['reads\n(1,4):(0,1)', 'writes\n(1,4):(0,1)']
+    """
 
     def figure(self, thing: object, look: Look) -> Figure:
         """Two thread-value grids for an atom, one for a tiled copy."""

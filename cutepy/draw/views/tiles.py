@@ -35,6 +35,10 @@ class Tiles:
 
     `tile`, a number or a coordinate, is the one that is shown in the whole. With a layout `threads` of (thread, value)
     over a tile its elements have the colours of their threads, and those of `thread` are framed.
+
+    >>> from cutepy import draw
+    >>> draw("(4,4):(4,1)", view=Tiles((2, 2))).figure.grids[0].groups
+    (0, 0, 2, 2, 0, 0, 2, 2, 1, 1, 3, 3, 1, 1, 3, 3)
     """
 
     tiler: object
