@@ -47,9 +47,8 @@ def asarray(obj: TensorLike, dtype: object = None, *, device: Where = None, copy
     >>> asarray([1, 2], "f32").numpy().tolist()
     [1.0, 2.0]
 
-    Raises TensorError with `copy=False` where there has to be one.
-
-    Raises TensorError for lists that are no array, and where `copy=False` would copy.
+    It has the shape of `obj`. Raises TensorError for lists that are no array, and with `copy=False` where there has to
+    be a copy.
     """
     tensor = as_tensor(obj)
     there = tensor.device

@@ -209,7 +209,7 @@ def real(x: TensorLike, /) -> Tensor:
     >>> real(np.array([1 + 2j, 3], np.complex64)).numpy().tolist()
     [1.0, 3.0]
 
-    Element by element, of a tensor of any shape.
+    Element by element, of a tensor of any shape. Raises TensorError for complex numbers on a device.
     """
     return _part("real", x, np.real, lambda tensor: tensor)
 
@@ -220,7 +220,7 @@ def imag(x: TensorLike, /) -> Tensor:
     >>> imag(np.complex64([1 + 2j])).numpy().tolist()
     [2.0]
 
-    Element by element, of a tensor of any shape.
+    Element by element, of a tensor of any shape. Raises TensorError for complex numbers on a device.
     """
 
     def none(tensor: Tensor) -> Tensor:
@@ -236,7 +236,7 @@ def conj(x: TensorLike, /) -> Tensor:
     >>> conj(np.array([1 + 2j, 3], np.complex64)).numpy().tolist()
     [(1-2j), (3-0j)]
 
-    Element by element, of a tensor of any shape.
+    Element by element, of a tensor of any shape. Raises TensorError for complex numbers on a device.
     """
     return _part("conj", x, np.conj, lambda tensor: tensor)
 

@@ -56,7 +56,7 @@ class ThreadValue:
 
     >>> from cutepy import draw
     >>> draw("(4,2):(2,1)", view=ThreadValue(over=(4, 2))).figure.grids[0].labels[:2]
-    ('T0\nV0', 'T2\nV0')
+    ('T0\\nV0', 'T2\\nV0')
     """
 
     over: Layout | IntTuple | None = None

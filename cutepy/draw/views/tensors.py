@@ -198,7 +198,7 @@ class Copies:
     >>> from cutepy import draw
     >>> from cutepy.tensor import universal_copy
     >>> [grid.caption for grid in draw(universal_copy(4), view=Copies()).figure.grids]
-    ['reads\n(1,4):(0,1)', 'writes\n(1,4):(0,1)']
+    ['reads\\n(1,4):(0,1)', 'writes\\n(1,4):(0,1)']
     """
 
     def figure(self, thing: object, look: Look) -> Figure:
