@@ -126,6 +126,16 @@ def test_what_goes_on_from_parts_of_rows_is_proven(stride: tuple[int, int], monk
     assert launched == ["softmax_sums_kernel", "softmax_quotients_kernel", *["scan_kernel"] * 3]
 
 
+@pytest.mark.parametrize("axes", [None, (0, 1), (1, 2)])
+def test_axes_that_lie_in_the_order_of_the_index_are_searched_where_they_are(
+    axes: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row-major memory counts its last axes as NumPy's index does: nothing is copied first."""
+    launched = proving(monkeypatch)
+    ops.argmax(filled(Layout((5, 30, 40), (1200, 40, 1))), axes, engine="interpreter")
+    assert set(launched) == {"search_kernel"}
+
+
 def test_the_first_of_equals_in_numpys_order_whatever_memory_has() -> None:
     x = np.zeros((300, 40), np.float32)
     x[7, 30] = x[9, 2] = 1

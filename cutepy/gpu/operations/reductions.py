@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import gpu
-from ...layout import Layout, ceil_div, joined, size
+from ...layout import Layout, ceil_div, coalesce, joined, size
 from ...tensor import (
     DType,
     Tensor,
@@ -57,7 +57,7 @@ class Reduction:
     reduced: tuple[int, ...]
     keepdims: bool
     merged: bool = True
-    """Whether several axes may be folded in the order of memory."""
+    """Whether several axes may be folded in the order of memory; else they are counted as in NumPy."""
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -83,7 +83,9 @@ class Reduction:
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
         sources, rest = [modes[axis] for axis in self.kept], [modes[axis] for axis in self.reduced]
-        pair, columns = zipped([targets, sources]), zipped([rest]) if self.merged else [joined(rest)]
+        pair = zipped([targets, sources])
+        # An index over several axes counts the last one fastest.
+        columns = zipped([rest]) if self.merged else [coalesce(joined(rest[::-1]))]
         if pair is not None and columns is not None:
             views = with_layout(self.tensor, [pair[1], columns[0]]), with_layout(out, [pair[0], Layout(1, 0)])
             found = matrices(*views)
