@@ -16,6 +16,8 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+from _pytest.doctest import DoctestItem
 from sybil import Document, Example, Region, Sybil
 from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.evaluators.python import PythonEvaluator
@@ -50,6 +52,18 @@ class NoDevice:
                 raise
             return True
         return False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """An example in a docstring that asks for a device is skipped where there is none."""
+    asking = [item for item in items if isinstance(item, DoctestItem) and _asks_for_a_device(item)]
+    if asking and NoDevice():
+        for item in asking:
+            item.add_marker(pytest.mark.skip(reason="no device"))
+
+
+def _asks_for_a_device(item: DoctestItem) -> bool:
+    return any("default_device()" in example.source for example in item.dtest.examples)
 
 
 def enter(namespace: dict[str, object]) -> None:

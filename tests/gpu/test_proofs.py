@@ -154,7 +154,7 @@ def test_the_range_of_what_is_rounded_down_holds_it_all(by: int, low: int, count
         ("%", [n % by for n in range(low, low + count)]),
         ("//", [n // by for n in range(low, low + count)]),
     ):
-        least, most = range_of(Expr.operate(op, x, by))
+        least, most = range_of(Expr._operate(op, x, by))
         assert least <= min(numbers) and most >= max(numbers)
         assert op == "//" or by < 0 or (least >= 0 and most < by)
 

@@ -65,7 +65,19 @@ class BoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFunction:
-    """One function to be called from another host. `data` is its description, whose launches number the `texts`."""
+    """One function to be called from another host. `data` is its description, whose launches number the `texts`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x, y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = 2 * x[gpu.thread]
+    >>> a = np.zeros(4, np.float32)
+    >>> function = twice.exported(a, a.copy())
+    >>> function.name, function.named("doubled").name, len(function.texts)
+    ('twice', 'doubled', 1)
+    """
 
     data: dict[str, Any]
     texts: tuple[str, ...] = field(default=(), repr=False)

@@ -26,7 +26,20 @@ _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was written: the module, its types, its description, and the page if one was asked for."""
+    """What was written: the module, its types, its description, and the page if one was asked for.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x, y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = 2 * x[gpu.thread]
+    >>> a = np.zeros(4, np.float32)
+    >>> written = twice.export(f"{tempfile.mkdtemp()}/twice.js", a, a.copy())
+    >>> written.module.name, written.types.name, written.description.name, written.page
+    ('twice.js', 'twice.d.ts', 'twice.json', None)
+    """
 
     module: Path
     types: Path
@@ -38,6 +51,18 @@ def export(path: str | Path, *functions: ExportedFunction, page: str = "") -> Ex
     """Write functions as one ES module at `path`, with `.d.ts` and `.json` beside it; `page` is HTML beside these.
 
     Raises KernelError for a path that does not end in `.js` or `.mjs`, for no function, or two of one name.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x, y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = 2 * x[gpu.thread]
+    >>> a = np.zeros(4, np.float32)
+    >>> both = twice.exported(a, a.copy()), twice.exported(a, a.copy()).named("again")
+    >>> export(f"{tempfile.mkdtemp()}/kernels.js", *both).module.name
+    'kernels.js'
     """
     target = Path(path)
     if target.suffix not in (".js", ".mjs"):

@@ -128,7 +128,17 @@ class DeferredCall:
 
 @dataclass(eq=False)
 class Fused(Deferral):
-    """A block whose operations are fused; `gpu.fused()` makes it. Its text tells which kernels it made."""
+    """A block whose operations are fused; `gpu.fused()` makes it. Its text tells which kernels it made.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> with gpu.fused() as block:
+    ...     y = ops.exp(ops.neg(gpu.array(np.float32([0, 1]))))
+    ...     block.settle()
+    >>> str(block).splitlines()[0], len(block.explain().splitlines())
+    ('1 kernel', 2)
+    """
 
     waiting: list[DeferredCall] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
@@ -177,7 +187,13 @@ class Fused(Deferral):
     # What is taken
 
     def take(self, operation: object, *operands: Any) -> Tensor | None:
-        """What stands for the result of an operation; None where it is launched at once."""
+        """What stands for the result of an operation; None where it is launched at once.
+
+        >>> from cutepy.gpu import Deferral
+        >>> with Fused() as block:
+        ...     print(Deferral.current() is block, block.take("no operation of a device") is None)
+        True True
+        """
         if isinstance(operation, Pointwise):
             return self._take_pointwise(operation, operands)
         if operation is folded:
@@ -505,5 +521,13 @@ def fused() -> Fused:
     ends, when their elements are asked for, or before something else writes what they read. What is held then is
     stored, so a function with the decorator `@gpu.fused()` stores what it returns alone. Errors of types and shapes are
     raised by the call; numbers are launch parameters, and all sizes share a kernel, as always.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> with fused() as block:
+    ...     y = ops.sum(ops.exp(gpu.array(np.zeros(4, np.float32))))
+    >>> y.numpy().tolist(), str(block).splitlines()[0]
+    (4.0, '1 kernel')
     """
     return Fused()

@@ -42,10 +42,10 @@ def _operator(symbol: str) -> tuple[Callable[["Expr", object], "Expr"], Callable
     """What an operator does where the expression stands on the left, and where it stands on the right."""
 
     def left(self: "Expr", other: object) -> "Expr":
-        return NotImplemented if other is None else Expr.operate(symbol, self, other)
+        return NotImplemented if other is None else Expr._operate(symbol, self, other)
 
     def right(self: "Expr", other: object) -> "Expr":
-        return NotImplemented if other is None else Expr.operate(symbol, other, self)
+        return NotImplemented if other is None else Expr._operate(symbol, other, self)
 
     return left, right
 
@@ -55,6 +55,16 @@ class Expr:
 
     `operands` are what it is computed from, in their order; `names` and `loaded` are the variables and the loads inside
     them, each once. What is worked out about a node is kept with it: the sum that it is, the interval it lies in.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def ids(y):
+    ...     gpu.launch(threads=(2, 2, 2))
+    ...     y[gpu.thread] = gpu.thread.x + 10 * gpu.thread.y + 100 * gpu.thread.z
+    >>> y = np.zeros(8, np.uint32)
+    >>> ids.interpret(y); y.tolist()
+    [0, 1, 10, 11, 100, 101, 110, 111]
     """
 
     __slots__ = ("known_exact", "known_range", "known_sum")
@@ -70,17 +80,17 @@ class Expr:
     #: Whether it is made of floats alone.
     floats: bool = False
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
-    operate: ClassVar[Callable[[str, object, object], "Expr"]]
+    _operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What they do where a matrix is among the operands, given by `matrices`.
-    on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
+    _on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
-    along: ClassVar[Callable[["Expr", int], "Expr"]]
+    _along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: What to raise where Python asks for a condition over sizes that are not known, given by `trace.state`.
-    undecided: ClassVar[Callable[["Expr"], Exception | None]] = lambda value: None
+    _undecided: ClassVar[Callable[["Expr"], Exception | None]] = lambda value: None
     #: Whether the sum that an integer is may leave its type, given by `ranges`.
-    may_wrap: ClassVar[Callable[["Expr"], bool]]
+    _may_wrap: ClassVar[Callable[["Expr"], bool]]
     #: How an expression reads, given by the printer.
-    written: ClassVar[Callable[["Expr"], str]]
+    _written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
     __array_ufunc__: ClassVar[Callable[..., Any]]
     __array_function__: ClassVar[Callable[..., Any]]
@@ -104,19 +114,19 @@ class Expr:
     __hash__ = object.__hash__
 
     def __neg__(self) -> "Expr":
-        return Expr.operate("-", self, None)
+        return Expr._operate("-", self, None)
 
     def __invert__(self) -> "Expr":
-        return Expr.operate("!" if self.dtype is bool_ else "~", self, None)
+        return Expr._operate("!" if self.dtype is bool_ else "~", self, None)
 
     def __pos__(self) -> "Expr":
-        return self if self.dtype is not bool_ else Expr.operate("+", self, 0)
+        return self if self.dtype is not bool_ else Expr._operate("+", self, 0)
 
     def __divmod__(self, other: object) -> "tuple[Expr, Expr]":
-        return Expr.operate("//", self, other), Expr.operate("%", self, other)
+        return Expr._operate("//", self, other), Expr._operate("%", self, other)
 
     def __rdivmod__(self, other: object) -> "tuple[Expr, Expr]":
-        return Expr.operate("//", other, self), Expr.operate("%", other, self)
+        return Expr._operate("//", other, self), Expr._operate("%", other, self)
 
     def __copy__(self) -> "Expr":
         return self
@@ -125,29 +135,29 @@ class Expr:
         return self
 
     def __abs__(self) -> "Expr":
-        return Expr.operate("abs", self, None)
+        return Expr._operate("abs", self, None)
 
     @property
     def x(self) -> "Expr":
         """Of `gpu.thread`, its index along x in the workgroup; `y` and `z` likewise."""
-        return Expr.along(self, 0)
+        return Expr._along(self, 0)
 
     @property
     def y(self) -> "Expr":
-        return Expr.along(self, 1)
+        return Expr._along(self, 1)
 
     @property
     def z(self) -> "Expr":
-        return Expr.along(self, 2)
+        return Expr._along(self, 2)
 
     def __repr__(self) -> str:
         try:
-            return Expr.written(self)
+            return Expr._written(self)
         except KernelError:  # an infinity, which WGSL cannot spell
             return describe(self)
 
     def __bool__(self) -> bool:
-        undecided = Expr.undecided(self)
+        undecided = Expr._undecided(self)
         if undecided is not None:
             raise undecided
         self._refuse(

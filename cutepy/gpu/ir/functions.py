@@ -34,8 +34,13 @@ _KERNEL_LANGUAGE = _KernelLanguage()
 def apply_function(function: Function, *values: Expr) -> Expr:
     """A function of the table (`cutepy.tensor.functions`), by NumPy's law, of values of a kernel.
 
-    The values have the types in which the function takes them (`function.types`), f16 as f32; of f16 the result is f32,
-    to be rounded once, where it is stored.
+    The values, numbers or vectors of as many elements, have the types in which the function takes them
+    (`function.types`), f16 as f32; of f16 the result is f32, to be rounded once, where it is stored.
+
+    >>> from cutepy.gpu import constant
+    >>> from cutepy.tensor.functions import FUNCTIONS
+    >>> apply_function(FUNCTIONS["add"], constant(1.0, "f32"), constant(2.0, "f32"))
+    1.0 + 2.0
     """
     if function.spelt is not None:
         return as_expr(

@@ -221,7 +221,7 @@ def operate(op: str, left: object, right: object = None) -> Expr:
 
 def _operate(op: str, left: object, right: object) -> Expr:
     if (isinstance(left, Expr) and left.dtype.kind == "m") or (isinstance(right, Expr) and right.dtype.kind == "m"):
-        return Expr.on_matrices(op, left, right)
+        return Expr._on_matrices(op, left, right)
     if right is None:
         assert isinstance(left, Expr)
         if left.dtype.kind == {"~": "f", "-": "b"}.get(op):
@@ -253,8 +253,8 @@ def _warn_of_sign(value: Expr) -> None:
 
     `0 <= i - 1 < n` is right for what wraps, by its second comparison, and goes unwarned.
     """
-    if isinstance(value, Binary) and value.op == "-" and Expr.may_wrap(value):
-        difference, instead = Expr.written(value), f"{Expr.written(value.left)} < {Expr.written(value.right)}"
+    if isinstance(value, Binary) and value.op == "-" and Expr._may_wrap(value):
+        difference, instead = Expr._written(value), f"{Expr._written(value.left)} < {Expr._written(value.right)}"
         message = (
             f"{user_place()}: {difference} < 0 is False everywhere: the difference of u32 values wraps below 0 and is "
             f"never negative; write {instead}, or subtract i32 values (gpu.cast)"
@@ -507,4 +507,4 @@ def component(value: Expr, lane: int | Expr) -> Expr:
     return made(Component, value.dtype, 1, (value, lane) if isinstance(lane, Expr) else (value,), value, lane)
 
 
-Expr.operate = staticmethod(operate)
+Expr._operate = staticmethod(operate)

@@ -99,4 +99,4 @@ def load_matrix(
     return interned(key, MatrixLoad, kind, 1, (index, *coordinates), *own) if existing is None else existing
 
 
-Expr.on_matrices = staticmethod(scale_matrix)
+Expr._on_matrices = staticmethod(scale_matrix)

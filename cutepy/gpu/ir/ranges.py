@@ -83,7 +83,7 @@ def exact(value: Expr) -> Exact | None:
         return form
 
 
-Expr.may_wrap = staticmethod(lambda value: exact(value) is None)
+Expr._may_wrap = staticmethod(lambda value: exact(value) is None)
 
 
 def range_of(value: Expr) -> Interval:

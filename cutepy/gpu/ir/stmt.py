@@ -340,6 +340,18 @@ class Kernel:
     `varying` says what is asked of subgroups that may depend on their size, each with its line. Where sizes are not
     known, `sizes` says what is, and `grid` is the largest that there may be. `subgroup` is the size of subgroups
     that it is for, 0 if it is for any.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x):
+    ...     gpu.launch(threads=(8, 4))
+    ...     tile = gpu.shared("f32", 32)
+    ...     tile[gpu.thread] = x[gpu.thread]
+    ...     x[gpu.thread] = 2 * tile[gpu.thread]
+    >>> kernel = twice.ir(np.zeros(32, np.float32))
+    >>> kernel.name, kernel.threads, kernel.shared_bytes
+    ('twice', 32, 128)
     """
 
     name: str

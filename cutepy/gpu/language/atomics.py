@@ -49,6 +49,16 @@ def store(tensor: Tensor, crd: Place, value: Scalars, *, where: Scalars = True) 
     """Write the element at `crd` where the condition holds and the tensor's guard does.
 
     Raises KernelError for a condition that is no bool, TensorError for a tensor that is read-only.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def shifted(x, y):
+    ...     gpu.launch(threads=8)
+    ...     gpu.store(y, gpu.thread - 1, x[gpu.thread], where=gpu.thread > 0)
+    >>> x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    >>> shifted.interpret(x, y); y.tolist(), shifted.verify(x, y).ok
+    ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0], True)
     """
     holds, offset = _accessed("gpu.store", tensor, crd, where)
     check_writable(tensor.engine)
@@ -120,58 +130,216 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
 
 
 def atomic_add(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Add `value` to the element at `crd`, atomically; gives what it was. Of floats the order of sums is open."""
+    """Add `value` to the element at `crd`, atomically; gives what it was. Of floats the order of sums is open.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_add(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([10], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [20]
+
+    `crd` is a coordinate of the tensor. Raises KernelError for a tensor that is read-only or of another type than the
+    value, and TensorIndexError for a coordinate that does not fit.
+    """
     return _atomic("gpu.atomic_add", "Add", tensor, crd, value)
 
 
 def atomic_sub(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Subtract `value`, atomically; gives what it was."""
+    """Subtract `value`, atomically; gives what it was.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_sub(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([10], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [0]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_sub", "Sub", tensor, crd, value)
 
 
 def atomic_min(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Keep the smaller, atomically; gives what it was. Of NaN the device decides."""
+    """Keep the smaller, atomically; gives what it was. Of NaN the device decides.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_min(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([10], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [1]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_min", "Min", tensor, crd, value)
 
 
 def atomic_max(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Keep the greater, atomically; gives what it was. Of NaN the device decides."""
+    """Keep the greater, atomically; gives what it was. Of NaN the device decides.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_max(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([2], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [4]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_max", "Max", tensor, crd, value)
 
 
 def atomic_and(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Keep the common bits, atomically; gives what it was."""
+    """Keep the common bits, atomically; gives what it was.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_and(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([7], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [0]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_and", "And", tensor, crd, value)
 
 
 def atomic_or(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Join the bits, atomically; gives what it was."""
+    """Join the bits, atomically; gives what it was.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_or(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([8], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [15]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_or", "Or", tensor, crd, value)
 
 
 def atomic_xor(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Flip the bits, atomically; gives what it was."""
+    """Flip the bits, atomically; gives what it was.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_xor(cell, 0, gpu.cast(gpu.thread + 1, "i32"))
+    >>> cell = np.array([0], np.int32)
+    >>> each.interpret(cell)
+    >>> cell.tolist()
+    [4]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_xor", "Xor", tensor, crd, value)
 
 
 def atomic_exchange(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """Write `value`, atomically; gives what was there."""
+    """Write `value`, atomically; gives what was there.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def each(cell, before):
+    ...     gpu.launch(threads=1)
+    ...     before[0] = gpu.atomic_exchange(cell, 0, 7)
+    >>> cell, before = np.array([3], np.int32), np.zeros(1, np.int32)
+    >>> each.interpret(cell, before)
+    >>> cell.tolist(), before.tolist()
+    ([7], [3])
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_exchange", "Exchange", tensor, crd, value)
 
 
 def atomic_load(tensor: Tensor, crd: Place) -> Expr:
-    """Read an element that others update, atomically."""
+    """Read an element that others update, atomically.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def counted(cell, last):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_add(cell, 0, 1)
+    ...     gpu.barrier(storage=True)
+    ...     last[gpu.thread] = gpu.atomic_load(cell, 0)
+    >>> cell, last = np.zeros(1, np.int32), np.zeros(4, np.int32)
+    >>> counted.interpret(cell, last)
+    >>> last.tolist()
+    [4, 4, 4, 4]
+
+    Raises as `atomic_add`.
+    """
     return _atomic("gpu.atomic_load", "Load", tensor, crd, 0)
 
 
 def atomic_store(tensor: Tensor, crd: Place, value: Scalars) -> None:
-    """Write an element that others update, atomically."""
+    """Write an element that others update, atomically.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def marked(cell):
+    ...     gpu.launch(threads=4)
+    ...     gpu.atomic_store(cell, 0, 5)
+    >>> cell = np.zeros(1, np.int32)
+    >>> marked.interpret(cell)
+    >>> cell.tolist(), marked.verify(cell).ok
+    ([5], True)
+
+    Raises as `atomic_add`.
+    """
     _atomic("gpu.atomic_store", "Store", tensor, crd, value)
 
 
 def atomic_compare_exchange(tensor: Tensor, crd: Place, compare: Scalars, value: Scalars) -> tuple[Expr, Expr]:
     """Write `value` where the element is `compare`, atomically; gives what it was, and whether it was written. Floats
-    are compared by their bits."""
+    are compared by their bits.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def first(cell, won):
+    ...     gpu.launch(threads=4)
+    ...     before, written = gpu.atomic_compare_exchange(cell, 0, 0, gpu.cast(gpu.thread + 1, "i32"))
+    ...     won[gpu.thread] = written
+    >>> cell, won = np.zeros(1, np.int32), np.zeros(4, bool)
+    >>> first.interpret(cell, won)
+    >>> cell.tolist(), won.tolist()
+    ([1], [True, False, False, False])
+
+    Raises as `atomic_add`.
+    """
     old = _atomic("gpu.atomic_compare_exchange", "CompareExchange", tensor, crd, value, compare)
     wanted = as_expr(compare, old.dtype)
     # As the device compares: bits of floats, so NaN may be exchanged and 0.0 is not -0.0.

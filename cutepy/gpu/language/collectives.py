@@ -205,12 +205,37 @@ def workgroup_argmax(value: Any, index: Any = None) -> tuple[Any, Any]:
     threads. Of equal ones the least index; NaN counts as greatest, as in NumPy.
 
     Raises KernelError as `workgroup_reduce` does.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def place(x, y):
+    ...     gpu.launch(threads=64)
+    ...     value, at = gpu.workgroup_argmax(x[gpu.thread])
+    ...     y[gpu.thread] = at
+    >>> x, y = np.array([3, 1, 4, 1] * 16, np.int32), np.zeros(64, np.uint32)
+    >>> place.interpret(x, y); int(y[0])
+    2
     """
     return _search("gpu.workgroup_argmax", value, index, True)
 
 
 def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
-    """The least of what all threads give, and its index, as `workgroup_argmax`."""
+    """The least of what all threads give, and its index, as `workgroup_argmax`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def place(x, y):
+    ...     gpu.launch(threads=64)
+    ...     value, at = gpu.workgroup_argmin(x[gpu.thread])
+    ...     y[gpu.thread] = at
+    >>> x, y = np.array([3, 1, 4, 1] * 16, np.int32), np.zeros(64, np.uint32)
+    >>> place.interpret(x, y); int(y[0])
+    1
+
+    Raises KernelError as `workgroup_argmax`.
+    """
     return _search("gpu.workgroup_argmin", value, index, False)
 
 

@@ -37,6 +37,16 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...], s
 
     Raises KernelError for sizes below 1 (a grid may have a 0: nothing runs then), for a subgroup of no such size, and
     for a second call.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def places(y):
+    ...     gpu.launch(grid=2, threads=(2, 4))
+    ...     y[gpu.workgroup.x, gpu.thread] = gpu.thread.y
+    >>> y = np.zeros((2, 8), np.uint32)
+    >>> places.interpret(y); y[1].tolist()
+    [0, 0, 1, 1, 2, 2, 3, 3]
     """
     trace = current("gpu.launch")
     if subgroup not in (0, *SUBGROUP_SIZES):
@@ -73,7 +83,18 @@ def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
 
 
 class Workgroup:
-    """The ids of the workgroup: `gpu.workgroup.x`, `.y`, `.z`."""
+    """The ids of the workgroup: `gpu.workgroup.x`, `.y`, `.z`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def ids(y):
+    ...     gpu.launch(grid=(2, 3), threads=1)
+    ...     y[gpu.workgroup.x, gpu.workgroup.y] = gpu.workgroup.x + 10 * gpu.workgroup.y + gpu.workgroup.z
+    >>> y = np.zeros((2, 3), np.uint32)
+    >>> ids.interpret(y); y.tolist()
+    [[0, 10, 20], [1, 11, 21]]
+    """
 
     @property
     def x(self) -> Expr:
@@ -99,7 +120,18 @@ workgroup = Workgroup()
 
 def thread() -> Expr:
     """The index of the thread in its workgroup: `x + y * X + z * X * Y` of `gpu.thread.x`, `.y` and `.z`, where
-    `gpu.launch(threads=(X, Y, Z))`."""
+    `gpu.launch(threads=(X, Y, Z))`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def ids(y):
+    ...     gpu.launch(threads=(2, 2))
+    ...     y[gpu.thread] = gpu.thread.x + 10 * gpu.thread.y
+    >>> y = np.zeros(4, np.uint32)
+    >>> ids.interpret(y); y.tolist()
+    [0, 1, 10, 11]
+    """
     return current("gpu.thread").thread
 
 
@@ -111,7 +143,7 @@ def _along(value: Expr, axis: int) -> Expr:
     return simplify((value % x, value // x % y, value // (x * y))[axis])
 
 
-Expr.along = staticmethod(_along)
+Expr._along = staticmethod(_along)
 
 
 def _subgroup_id(name: str, builtin_name: str, most: int) -> Expr:
@@ -121,17 +153,56 @@ def _subgroup_id(name: str, builtin_name: str, most: int) -> Expr:
 
 
 def lane() -> Expr:
-    """The index of the thread in its subgroup."""
+    """The index of the thread in its subgroup.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def lanes(y):
+    ...     gpu.launch(threads=64)
+    ...     y[gpu.thread] = gpu.lane
+    >>> y = np.zeros(64, np.uint32)
+    >>> lanes.interpret(y); y[30:34].tolist()  # the interpreter has subgroups of 32
+    [30, 31, 0, 1]
+
+    Raises KernelError outside a kernel.
+    """
     return _subgroup_id("lane", "subgroup_invocation_id", 128)
 
 
 def subgroup() -> Expr:
-    """The index of the subgroup in the workgroup."""
+    """The index of the subgroup in the workgroup.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def groups(y):
+    ...     gpu.launch(threads=64)
+    ...     y[gpu.thread] = gpu.subgroup
+    >>> y = np.zeros(64, np.uint32)
+    >>> groups.interpret(y); y[30:34].tolist()  # the interpreter has subgroups of 32
+    [0, 0, 1, 1]
+
+    Raises KernelError outside a kernel.
+    """
     return _subgroup_id("subgroup", "subgroup_id", 1 << 16)
 
 
 def subgroup_size() -> Expr:
-    """How many threads a subgroup of the running device has: 4 to 128, known only there."""
+    """How many threads a subgroup of the running device has: 4 to 128, known only there.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def sizes(y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = gpu.subgroup_size
+    >>> y = np.zeros(4, np.uint32)
+    >>> sizes.interpret(y); y.tolist()  # the interpreter has subgroups of 32
+    [32, 32, 32, 32]
+
+    Raises KernelError outside a kernel.
+    """
     current("gpu.subgroup_size").ask_subgroup("gpu.subgroup_size")
     return builtin("subgroup_size", 4, 128)
 
@@ -143,6 +214,19 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Ex
     iteration to the next, in registers.
 
     Raises KernelError for bounds of two types, numbers that do not fit them, a step that does not lead to the end.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def sums(y):
+    ...     gpu.launch(threads=4)
+    ...     total = 0
+    ...     for k in gpu.loop(gpu.thread + 1):
+    ...         total += k
+    ...     y[gpu.thread] = total
+    >>> y = np.zeros(4, np.uint32)
+    >>> sums.interpret(y); y.tolist()
+    [0, 1, 3, 6]
     """
     return loop_over(stop, start, step)
 
@@ -173,7 +257,22 @@ def at_most(turns: Scalars, condition: Any) -> Any:
 
 
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
-    """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
+    """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def three(y):
+    ...     gpu.launch(threads=1)
+    ...     for i in gpu.unroll(3):
+    ...         y[i] = 2 * i
+    >>> y = np.zeros(3, np.uint32)
+    >>> three.wgsl(y).count("y[")
+    3
+
+    `stop`, `start` and `step` are integers, as of `range`. Raises KernelError for what is known only on the GPU, and
+    for a step of 0.
+    """
     if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
         raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
     return range(int(start), int(stop), int(step))
@@ -183,6 +282,19 @@ def when(condition: Scalars) -> AbstractContextManager[None]:
     """`with gpu.when(i < n):` runs its block in the threads where the condition holds.
 
     A name that the block rebinds is a register after it.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def upper(y):
+    ...     gpu.launch(threads=4)
+    ...     with gpu.when(gpu.thread > 1):
+    ...         y[gpu.thread] = 1
+    >>> y = np.zeros(4, np.uint32)
+    >>> upper.interpret(y); y.tolist()
+    [0, 0, 1, 1]
+
+    Raises KernelError for a condition that is no bool.
     """
     current("gpu.when")
     if isinstance(condition, Expr) and condition.dtype is not bool_:
@@ -194,7 +306,21 @@ def when(condition: Scalars) -> AbstractContextManager[None]:
 
 def barrier(*, storage: bool = False) -> None:
     """Wait for all threads of the workgroup; what they wrote to shared memory is then seen (with `storage`, what they
-    wrote to tensors). Raises KernelError where not all threads would come here."""
+    wrote to tensors). Raises KernelError where not all threads would come here.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def reverse(y):
+    ...     gpu.launch(threads=4)
+    ...     s = gpu.shared("u32", 4)
+    ...     s[gpu.thread] = gpu.thread
+    ...     gpu.barrier()
+    ...     y[gpu.thread] = s[3 - gpu.thread]
+    >>> y = np.zeros(4, np.uint32)
+    >>> reverse.interpret(y); y.tolist(), reverse.verify(y).ok
+    ([3, 2, 1, 0], True)
+    """
     trace = current("gpu.barrier")
     reason = trace.divergent[-1]
     if reason:
@@ -255,6 +381,18 @@ def shared(
     starts undefined.
 
     Raises KernelError for an access whose index depends on data, with `layout=gpu.solve`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def kept(y):
+    ...     gpu.launch(threads=4)
+    ...     s = gpu.shared("u32", (2, 2), pad=1)
+    ...     s[gpu.thread] = gpu.thread
+    ...     y[gpu.thread] = s[gpu.thread]
+    >>> y = np.zeros(4, np.uint32)
+    >>> kept.interpret(y); y.tolist(), kept.ir(y).shared_bytes
+    ([0, 1, 2, 3], 32)
     """
     trace, place = current("gpu.shared"), user_place()
     for extent in leaves(tile.shape if isinstance(tile, AnyLayout) else tile):
@@ -298,6 +436,29 @@ def note(**layouts: object) -> None:
     """Name layouts in the header of the printed kernel: those that share out work, beside the tensors' own.
 
     Keyword-only arguments of the kernel are named there already.
+
+    >>> import numpy as np
+    >>> from cutepy import Layout, gpu
+    >>> @gpu.kernel
+    ... def noted(y):
+    ...     gpu.launch(threads=4)
+    ...     tile = Layout((2, 2), (2, 1))
+    ...     gpu.note(tile=tile)
+    ...     y[gpu.thread] = tile(gpu.thread)
+    >>> y = np.zeros(4, np.uint32)
+    >>> "tile = (2,2):(2,1)" in noted.wgsl(y)
+    False
+
+    >>> import numpy as np
+    >>> from cutepy import Layout, gpu
+    >>> @gpu.kernel
+    ... def noted(y):
+    ...     gpu.launch(threads=4)
+    ...     tile = Layout((2, 2), (2, 1))
+    ...     gpu.note(tile=tile)
+    ...     y[gpu.thread] = tile(gpu.thread)
+    >>> [line for line in noted.wgsl(np.zeros(4, np.uint32)).splitlines() if "tile" in line]
+    ['// tile (2,2):(2,1)']
     """
     trace = current("gpu.note")
     trace.notes += [f"{name} {layout}" for name, layout in layouts.items()]

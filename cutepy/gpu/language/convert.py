@@ -31,6 +31,22 @@ def convert(
     subgroups are smaller is refused.
 
     Raises KernelError where some threads of the workgroup would not take part or the fragment has another size.
+
+    >>> import numpy as np
+    >>> from cutepy import Layout, gpu, make_tensor
+    >>> rows, columns = Layout((4, 4), (4, 1)), Layout((4, 4), (1, 4))
+    >>> @gpu.kernel
+    ... def turned(x, y):
+    ...     gpu.launch(threads=4)
+    ...     held = make_tensor("f32", 4)
+    ...     for v in range(4):
+    ...         held[v] = x[gpu.thread, v]
+    ...     other = gpu.convert(held, rows, columns)
+    ...     for v in range(4):
+    ...         y[gpu.thread, v] = other[v]
+    >>> x, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
+    >>> turned.interpret(x, y); (y == x.T).all()
+    np.True_
     """
     # 1. The fragment, and all threads of the workgroup, must fit the layouts.
     trace, place = current("gpu.convert"), user_place()

@@ -29,6 +29,15 @@ class Fold:
 
     `again` says that what is folded was folded before: then its magnitudes and squares have been taken; `last` that
     nothing folds the result again.
+
+    >>> from cutepy.gpu import constant
+    >>> from cutepy.tensor import i32
+    >>> total = Fold.over("sum", i32)
+    >>> total.identity, Fold.over("any", i32).identity
+    (0, 0)
+    >>> parts = [total.taken(constant(x, "i32")) for x in (1, 2)]
+    >>> total.combine(*parts), total.finish(total.combine(*parts), i32)
+    (3i, 3i)
     """
 
     name: str
@@ -114,6 +123,14 @@ class ArgFold:
 
     A state is (key, index): the key is a whole number that stands in the order of the elements, so that a device
     compares no floats; NaN wins, and of equal elements the least index.
+
+    >>> from cutepy.gpu import constant
+    >>> best = ArgFold(True, i32)
+    >>> str(best.key), best.identity
+    ('i32', (-2147483648, 4294967295))
+    >>> one, other = [(best.lift(constant(x, "i32")), constant(at, "u32")) for at, x in enumerate((3, 7))]
+    >>> best.combine(one, other), best.value(other[0]), best.beats(one[0], other[0]), best.wins(one, other)
+    ((7i, 1u), 7i, false, false)
     """
 
     greatest: bool

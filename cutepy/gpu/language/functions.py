@@ -158,7 +158,18 @@ def cast(value: Expr, dtype: object) -> Expr: ...
 @overload
 def cast(value: Scalars, dtype: object) -> Any: ...
 def cast(value: Scalars, dtype: object) -> Any:
-    """`value` converted to an element type."""
+    """`value` converted to an element type.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def halves(y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = gpu.cast(gpu.cast(gpu.thread, "f32") / 2, "u32")
+    >>> y = np.zeros(4, np.uint32)
+    >>> halves.interpret(y); y.tolist()
+    [0, 0, 1, 1]
+    """
     kind = gpu_dtype(dtype)
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)[()]  # of a number a scalar, which has its type in kernels
@@ -196,7 +207,11 @@ def abstract_eval(function: Callable[..., R], *dtypes: object) -> R:
 
 
 def constant(value: Number, dtype: object) -> Expr:
-    """A number with an element type."""
+    """A number with an element type.
+
+    >>> constant(3, "f32"), str(constant(3, "f32").dtype)
+    (3.0, 'f32')
+    """
     return as_expr(value, gpu_dtype(dtype))
 
 
@@ -250,7 +265,23 @@ Expr.__array_ufunc__ = _ufunc
 Expr.__array_function__ = _array_function
 
 
-def _subgroup(name: str, doc: str) -> Callable[..., Any]:
+_SUBGROUP_EXAMPLE = """>>> import numpy as np
+>>> from cutepy import gpu
+>>> @gpu.kernel
+... def lanes(x, y):
+...     gpu.launch(threads=4)
+...     v = x[gpu.thread]
+...     y[gpu.thread] = {}
+>>> y = np.zeros(4, np.uint32)
+>>> lanes.interpret(np.array([3, 1, 4, 1], np.uint32), y)
+>>> y.tolist()
+{}
+
+Of a number or a vector of each thread. Raises KernelError outside a kernel and for what is no value of one."""
+
+
+def _subgroup(name: str, doc: str = "", shown: str = "", printed: str = "") -> Callable[..., Any]:
+    """An operation of a subgroup; `printed` is what it gives of `shown` in threads whose `v` is 3, 1, 4 and 1."""
     operands = 2 if "shuffle" in name or name == "subgroup_broadcast" else 1
 
     def apply(*values: Scalars) -> Any:
@@ -261,7 +292,8 @@ def _subgroup(name: str, doc: str) -> Callable[..., Any]:
         _ask(trace, name, values)
         return _each(lambda *v: trace.let("lanes", call(name, *v), uniform=False), *values)
 
-    apply.__name__, apply.__doc__ = name, doc
+    example = _SUBGROUP_EXAMPLE.format(f"gpu.{name}({shown})", printed)
+    apply.__name__, apply.__doc__ = name, f"{doc}\n\n{example}" if doc else None
     return apply
 
 
@@ -280,29 +312,65 @@ def _ask(trace: Trace, name: str, values: tuple[Scalars, ...]) -> None:
     trace.ask_subgroup(f"gpu.{name}")
 
 
-subgroup_add = _subgroup("subgroup_add", "The sum over the active threads of the subgroup.")
-subgroup_mul = _subgroup("subgroup_mul", "The product over the active threads of the subgroup.")
-subgroup_min = _subgroup("subgroup_min", "The least value in the subgroup.")
-subgroup_max = _subgroup("subgroup_max", "The greatest value in the subgroup.")
-subgroup_inclusive_add = _subgroup("subgroup_inclusive_add", "The sum over this and the lower threads.")
-subgroup_exclusive_add = _subgroup("subgroup_exclusive_add", "The sum over the lower threads.")
-subgroup_shuffle = _subgroup("subgroup_shuffle", "The value of thread `lane` of the subgroup.")
-subgroup_shuffle_xor = _subgroup(
-    "subgroup_shuffle_xor", "The value of the thread whose index differs in the bits of `mask`."
+subgroup_add = _subgroup("subgroup_add", "The sum over the active threads of the subgroup.", "v", "[9, 9, 9, 9]")
+subgroup_mul = _subgroup(
+    "subgroup_mul", "The product over the active threads of the subgroup.", "v", "[12, 12, 12, 12]"
 )
-subgroup_shuffle_down = _subgroup("subgroup_shuffle_down", "The value of the thread `delta` further up in index.")
-subgroup_shuffle_up = _subgroup("subgroup_shuffle_up", "The value of the thread `delta` lower in index.")
-subgroup_broadcast = _subgroup("subgroup_broadcast", "The value of thread `lane` of the subgroup, a number known now.")
-subgroup_any = _subgroup("subgroup_any", "Whether a bool holds in one of the active threads of the subgroup.")
-subgroup_all = _subgroup("subgroup_all", "Whether a bool holds in all active threads of the subgroup.")
-_ballot = _subgroup("subgroup_ballot", "")
+subgroup_min = _subgroup("subgroup_min", "The least value in the subgroup.", "v", "[1, 1, 1, 1]")
+subgroup_max = _subgroup("subgroup_max", "The greatest value in the subgroup.", "v", "[4, 4, 4, 4]")
+subgroup_inclusive_add = _subgroup(
+    "subgroup_inclusive_add", "The sum over this and the lower threads.", "v", "[3, 4, 8, 9]"
+)
+subgroup_exclusive_add = _subgroup("subgroup_exclusive_add", "The sum over the lower threads.", "v", "[0, 3, 4, 8]")
+subgroup_shuffle = _subgroup(
+    "subgroup_shuffle", "The value of thread `lane` of the subgroup.", "v, 3 - gpu.thread", "[1, 4, 1, 3]"
+)
+subgroup_shuffle_xor = _subgroup(
+    "subgroup_shuffle_xor", "The value of the thread whose index differs in the bits of `mask`.", "v, 1", "[1, 3, 1, 4]"
+)
+subgroup_shuffle_down = _subgroup(
+    "subgroup_shuffle_down",
+    "The value of the thread `delta` further up in index; beyond the last the device decides.",
+    "v, 1",
+    "[1, 4, 1, 0]",
+)
+subgroup_shuffle_up = _subgroup(
+    "subgroup_shuffle_up", "The value of the thread `delta` lower in index.", "v, 1", "[3, 3, 1, 4]"
+)
+subgroup_broadcast = _subgroup(
+    "subgroup_broadcast", "The value of thread `lane` of the subgroup, a number known now.", "v, 2", "[4, 4, 4, 4]"
+)
+subgroup_any = _subgroup(
+    "subgroup_any", "Whether a bool holds in one of the active threads of the subgroup.", "v > 3", "[1, 1, 1, 1]"
+)
+subgroup_all = _subgroup(
+    "subgroup_all", "Whether a bool holds in all active threads of the subgroup.", "v > 3", "[0, 0, 0, 0]"
+)
+_ballot = _subgroup("subgroup_ballot")
 
 
 def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
-    """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32."""
+    """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def voted(x, y):
+    ...     gpu.launch(threads=4)
+    ...     first, _, _, _ = gpu.subgroup_ballot(x[gpu.thread] > 2)
+    ...     y[gpu.thread] = first
+    >>> y = np.zeros(4, np.uint32)
+    >>> voted.interpret(np.array([3, 1, 4, 1], np.uint32), y)
+    >>> bin(y[0])
+    '0b101'
+
+    Raises KernelError outside a kernel and for what is no value of one.
+    """
     ballot = _ballot(condition)
     first, second, third, fourth = (component(ballot, i) for i in range(4))
     return first, second, third, fourth
 
 
-subgroup_broadcast_first = _subgroup("subgroup_broadcast_first", "The value of the first active thread.")
+subgroup_broadcast_first = _subgroup(
+    "subgroup_broadcast_first", "The value of the first active thread.", "v", "[3, 3, 3, 3]"
+)

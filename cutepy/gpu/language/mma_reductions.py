@@ -112,12 +112,27 @@ def reduce_rows(acc: Tensor, mma: TiledMMA, op: Operation = "sum", *, lanes: int
     others exchange through shared memory. A device whose subgroups are smaller is refused; none are below 4.
 
     Raises KernelError for registers that `mma` does not deal out, and where not all threads would come here.
+
+    >>> import numpy as np
+    >>> from cutepy import FMA, Layout, gpu, make_fragment_like, make_tiled_mma
+    >>> from cutepy.tensor import copy
+    >>> mma = make_tiled_mma(FMA, Layout((4, 4, 1)))
+    >>> @gpu.kernel
+    ... def sums(x, y):
+    ...     gpu.launch(threads=16)
+    ...     part = mma.thread(x, x, x).C
+    ...     acc = make_fragment_like(part)
+    ...     copy(part, acc)
+    ...     copy(gpu.reduce_rows(acc, mma), mma.thread(y, y, y).C)
+    >>> x, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
+    >>> sums.interpret(x, y); y[:, 0].tolist(), x.sum(1).tolist()
+    ([6.0, 22.0, 38.0, 54.0], [6.0, 22.0, 38.0, 54.0])
     """
     return _folded("gpu.reduce_rows", acc, mma, op, (0, lanes))
 
 
 def reduce_columns(acc: Tensor, mma: TiledMMA, op: Operation = "sum", *, lanes: int = 4) -> Tensor:
-    """The fold of each column of the tile, as `reduce_rows`."""
+    """As `reduce_rows`, of the columns of the tile. Raises KernelError as it does."""
     return _folded("gpu.reduce_columns", acc, mma, op, (1, lanes))
 
 

@@ -67,6 +67,13 @@ class Plan:
 
     With `ahead`, for few rows, B goes to the registers of `(1, tn, tk)` threads: each loads as many runs of 4 k of its
     columns before it uses the first, and `bk` is the slab of A.
+
+    >>> plan = Plan((64, 32, 16), (16, 8))
+    >>> plan.threads_mnk, plan.owned, plan.shared_bytes, plan.ahead
+    ((16, 8, 1), (4, 4), 6624, 0)
+    >>> few = Plan((4, 64, 64), (1, 16, 16), ahead=4)
+    >>> few.rows_at_once, few.elements_ahead, few.shared_bytes
+    (4, 4160, 16640)
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
@@ -193,6 +200,19 @@ class MatrixPlan:
     `ahead`. An operand that is transposed on its way goes by blocks of 4 x 4, `lanes` (along k, across it) of them side
     by side in neighbouring threads, where these share it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows
     of tiles are worked through together (0: all). k is summed in `splits` parts, which a second pass adds in order.
+
+    >>> plan = MatrixPlan((64, 64, 32))
+    >>> plan.threads, plan.mma.tile, plan.packed, plan.slab(0), str(plan.staged(0))
+    ((64, 2), (32, 32, 16), 1, (64, 32), '(64,32,1):(40,1,2560)')
+    >>> str(plan.copies(0, along_k=True)), str(plan.block(across=True))
+    ('((8,16),(4,4,1,1)):((256,4),(1,64,64,2048))', '(32,32):(40,1)')
+    >>> plan.slab_bytes, plan.shared_bytes
+    (9696, 14784)
+    >>> plan.description
+    'matrices of a subgroup, f16 with sums in f32, 16x16x16, tiles of 64x64x32'
+    >>> from cutepy.tensor import make_tensor
+    >>> plan.unpacked(make_tensor("f16", plan.staged(0)), 0).shape, plan.stores(make_tensor("f32", (64, 64)))
+    ((64, 32, 1), True)
     """
 
     tile: tuple[int, int, int] = (128, 128, 32)

@@ -74,7 +74,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known."""
+    """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known.
+
+    >>> print(Tuning(ProductProblem(64, 64, 64), Plan(), 2e-6, (Trial(Plan(), 2e-6),)))
+    (64,64,64) 1 times: 2.0 us
+       64x64x16 by 16x16,    1 splits         2.0 us  <
+    """
 
     problem: ProductProblem
     plan: Plan
@@ -106,6 +111,16 @@ def tune(
     time. What was found before, by any process, is given back without a compilation unless `again` is said.
 
     Raises TensorError and KernelError for what is no product; KernelError where no plan could be timed.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> device = gpu.default_device()
+    >>> A, B = gpu.array(np.zeros((2, 3), np.float32)), gpu.array(np.zeros((4, 5), np.float32))
+    >>> try:
+    ...     tune(A, B)
+    ... except ValueError as error:
+    ...     print(error)
+    matmul: of the shapes (2, 3) and (4, 5) the inner sizes 3 and 4 differ; transpose an operand with permute
     """
     problem, adapter = problem_of(A, B)
     found = None if again else known(adapter, problem)

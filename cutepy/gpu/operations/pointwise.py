@@ -255,7 +255,28 @@ class ElementFunction:
 
 
 class Pointwise(ElementFunction):
-    """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it."""
+    """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it.
+
+    >>> axpy = pointwise("a + alpha * b")
+    >>> x = np.float32([1, 2])
+    >>> axpy(x, 10.0, x, engine="interpreter").numpy().tolist()
+    [11.0, 22.0]
+    >>> "alpha" in axpy.wgsl(x, 10.0, x)
+    True
+
+    >>> from cutepy import gpu
+    >>> from cutepy.tensor import f32, i32
+    >>> types = {"a": i32, "alpha": f32, "b": f32}
+    >>> str(axpy.result_type(types, {})), [str(dtype) for dtype in axpy.result_types(types, {})]
+    ('f32', ['f32'])
+    >>> @gpu.kernel
+    ... def doubled(y):
+    ...     gpu.launch(threads=2)
+    ...     own, one = y[gpu.thread], gpu.constant(1.0, "f32")
+    ...     y[gpu.thread] = axpy.of_elements([own, one, own], (f32, f32, f32), f32)
+    >>> doubled.interpret(x); x.tolist()
+    [2.0, 4.0]
+    """
 
     def __call__(self, *operands: object, out: Tensor | None = None, engine: str = "wgpu", **named: object) -> Tensor:
         """The operation on tensors, arrays and numbers, in the order of its names or by name.

@@ -53,6 +53,9 @@ class Adapter:
     `kind` is DiscreteGPU, IntegratedGPU, CPU or Unknown; `features` are WebGPU's names, `limits` what a kernel meets.
     `runtime` is "wgpu" or "dawn"; `matrices` are the products that a subgroup computes together, and where there are
     none, `no_matrices` says why.
+
+    >>> all(adapter.summary.startswith(adapter.name) and adapter.limits.invocations >= 128 for adapter in adapters())
+    True
     """
 
     name: str
@@ -102,7 +105,11 @@ def _up_to(last: str | None) -> Iterator[Adapter]:
 
 
 def missing_runtimes() -> dict[str, str]:
-    """The optional runtimes that cannot be loaded here, each with why and what to do."""
+    """The optional runtimes that cannot be loaded here, each with why and what to do.
+
+    >>> all(isinstance(why, str) for why in missing_runtimes())
+    True
+    """
     try:
         RUNTIMES["dawn"].version  # noqa: B018
     except DeviceError as error:
@@ -118,6 +125,9 @@ def choose_adapter(
 
     Raises DeviceError, listing what there is, where nothing matches, there is no adapter at all, or the runtime is not
     installed.
+
+    >>> all(choose_adapter(adapter.index) == adapter for adapter in adapters())
+    True
     """
     # 1. An adapter is itself.
     if isinstance(wanted, Adapter):

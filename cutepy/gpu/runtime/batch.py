@@ -205,13 +205,13 @@ class Flusher:
                 waiting = len(device.pending)
                 before, seen = seen, (device.flushes if waiting else -1, waiting)
                 looks = looks + 1 if waiting and seen[0] == before[0] else 0
-                busy = waiting > 0 or device.untidy
+                busy = waiting > 0 or device._untidy
                 idle = 0 if busy else idle + 1
                 if busy:
                     self.asleep = False
                     due = waiting > 0 and (seen == before or looks >= LOOKS)
-                    if due or device.untidy:
-                        device.flush_quietly(due)
+                    if due or device._untidy:
+                        device._flush_quietly(due)
                 del device
 
 

@@ -39,6 +39,15 @@ class DeviceBuffer:
 
     `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one is rounded up
     to a class of sizes, and after its last reference leaves its memory, and its number, to the next of that class.
+
+    >>> import numpy as np
+    >>> from cutepy.gpu import default_device
+    >>> buffer = default_device().upload(np.arange(4, dtype=np.float32))
+    >>> buffer.write(np.ones(1, np.float32), offset=4)
+    >>> buffer.read("float32").tolist(), buffer.handle is not None
+    ([0.0, 1.0, 2.0, 3.0], True)
+    >>> buffer.free(); buffer.freed
+    True
     """
 
     __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "pooled", "uid")
@@ -74,12 +83,12 @@ class DeviceBuffer:
         """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            self.device.forget(self.uid)
-            self.device.tidy()
+            self.device._forget(self.uid)
+            self.device._tidy()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.device.forget(self.uid, self.held if self.pooled else None)
+            self.device._forget(self.uid, self.held if self.pooled else None)
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"

@@ -214,6 +214,12 @@ class CallCache:
     """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
     A `patient` one records a call when it is made again: its calls may differ in where views begin without end.
+
+    >>> kept = CallCache()
+    >>> kept.call((1, 2), lambda: "nothing of a device: computed")
+    'nothing of a device: computed'
+    >>> CallCache.clear_all(); len(kept.recorded)
+    0
     """
 
     def __init__(self, *, patient: bool = False) -> None:

@@ -23,6 +23,21 @@ class Deferral(ABC):
 
     `reads` are the numbers of the buffers that waiting calls read: before anything else is launched or written over one
     of them, `settle` is called.
+
+    >>> class Told(Deferral):
+    ...     def take(self, operation, *operands):
+    ...         print("asked for", operation)
+    ...     def settle(self):
+    ...         print("launched")
+    >>> block = Told()
+    >>> block.open(); Deferral.current() is block
+    True
+    >>> block.take("exp")
+    asked for exp
+    >>> block.launching(); Deferral.current() is None
+    True
+    >>> block.close(); block.close(); block.settle()
+    launched
     """
 
     def __init__(self) -> None:

@@ -86,7 +86,12 @@ registering = threading.Lock()
 class DeviceStats:
     """What a device holds now, for reports and for tests that nothing leaks; and what it did so far: `compiled`
     pipelines were built, `recompiled` of them once more after they had been given up for others. `bytes` are in use,
-    `pooled` beside them are kept for further results, and `peak` is the most that was in use at once."""
+    `pooled` beside them are kept for further results, and `peak` is the most that was in use at once.
+
+    >>> from cutepy.gpu import default_device
+    >>> default_device().stats.buffers >= 0
+    True
+    """
 
     buffers: int
     bytes: int
@@ -105,6 +110,45 @@ class Device:
 
     Work runs in the order of the calls. Launches return at once; `read` and `wait` wait for what they need.
     Every method raises DeviceError after the device was lost or closed: open a new one, this one does not come back.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x, y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = 2 * x[gpu.thread]
+    >>> device, x = gpu.default_device(), np.arange(4, dtype=np.float32)
+    >>> inputs, results = device.upload(x), device.allocate(x.nbytes, "results")
+    >>> program = twice.program(x, x.copy())
+    >>> device.prepare(program)  # no: it has no run-time checks, for it is proven to need none
+    False
+    >>> device.launch(program, [inputs, results])
+    >>> device.flush(); device.wait(); device.read(results, "float32").tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    >>> device.write(results, np.ones(1, np.float32), offset=4)
+    >>> device.read_async(results, "float32").result().tolist()
+    [0.0, 1.0, 4.0, 6.0]
+    >>> with device.timed() as watch:
+    ...     device.launch(program, [inputs, results])
+    >>> with device.profiled() as (each, launches):
+    ...     device.launch(program, [inputs, results])
+    >>> watch.seconds >= 0, len(each.each), launches
+    (True, 1, [('twice', 32)])
+    >>> device.alive, device.dialect, len(device.matrices) >= 0, device.subgroup_size() >= 4, device.stats.buffers >= 2
+    (True, 'naga', True, True, True)
+
+    Launches that were made once are made again by what was bound for them:
+
+    >>> device.faulty or device.check_faults(program, ()) is None
+    True
+    >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
+    >>> device.play([device.bound_launch(program, [inputs, results], ())], [], [inputs, results])
+    >>> fresh = device.replay([x.nbytes], [(program, (0, 1), ())], [inputs], kept=0)
+    >>> fresh.read("float32").tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    >>> other = gpu.open_device(device.adapter)
+    >>> other.close(); other.alive
+    False
     """
 
     def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice, *, checked: bool = False) -> None:
@@ -235,7 +279,7 @@ class Device:
         except self.runtime.errors as error:
             if not self._out_of_memory(error):
                 raise
-            failure = self.failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)")
+            failure = self._failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)")
             raise _OutOfMemory(str(failure)) from error
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
@@ -575,7 +619,7 @@ class Device:
         """
         self._prepare_for(program)
         with Exclusive(self, f"compile {program.entry}"):
-            return self.pipeline(program).checked
+            return self._pipeline(program).checked
 
     def flush(self) -> None:
         """Submit what was launched so far; it would be within a millisecond anyway."""
@@ -666,11 +710,11 @@ class Device:
         return "fork" in self._dead
 
     @property
-    def untidy(self) -> bool:
+    def _untidy(self) -> bool:
         """Whether a finalizer freed what the device still holds."""
         return bool(self._forgotten) and self._hasty
 
-    def forget(self, uid: int, nbytes: int | None = None) -> None:
+    def _forget(self, uid: int, nbytes: int | None = None) -> None:
         """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so this
         takes no lock and calls no runtime. The next call, or the flusher's thread, lets go of the memory. With `nbytes`
         it is for the pool, and there is no haste.
@@ -682,7 +726,7 @@ class Device:
             self._hasty = True
             self._flusher.notice()
 
-    def tidy(self) -> None:
+    def _tidy(self) -> None:
         """Let go of what was freed, unless another thread has the device: then that does, when it is done."""
         with Uninterrupted():
             if self._lock.acquire(blocking=False):
@@ -691,7 +735,7 @@ class Device:
                 finally:
                     self._lock.release()
 
-    def params_binding(self, size: int) -> tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]:
+    def _params_binding(self, size: int) -> tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]:
         """Layout and bind group of a window of `size` bytes that slides over the batch's parameters."""
         if size not in self._params_bindings:
             buffer = {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": size}
@@ -702,7 +746,7 @@ class Device:
             self._params_bindings[size] = layout, group
         return self._params_bindings[size]
 
-    def failure(self, error: Exception, doing: str) -> DeviceError:
+    def _failure(self, error: Exception, doing: str) -> DeviceError:
         """The DeviceError for what wgpu raised; a lost device is remembered as lost."""
         text = str(error)
         if self.runtime.lost_error(text) or self.runtime.lost(self.gpu):
@@ -712,7 +756,7 @@ class Device:
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
-    def flush_quietly(self, due: bool) -> None:
+    def _flush_quietly(self, due: bool) -> None:
         """Let go of what was freed, and submit what is pending if it is `due` and there is room. For the flusher's
         thread: what goes wrong is kept for the calls that depend on it.
         """
@@ -756,7 +800,7 @@ class Device:
         for uid in uids:
             self._groups.forget(uid)
 
-    def pipeline(self, program: Program) -> Pipeline:
+    def _pipeline(self, program: Program) -> Pipeline:
         """The pipeline of a program, and of every other that differs from it in what no runtime compiles."""
         if (found := self._met.get(program)) is not None:
             return found
@@ -810,7 +854,7 @@ class Device:
     def _fail(self, launched: Sequence[BoundPipeline], error: Exception) -> None:
         """Keep an error for every buffer of a batch, and remember a loss."""
         names = ", ".join(bound.pipeline.program.entry for bound in launched)
-        text = str(self.failure(error, f"submit {len(launched)} launches ({names})"))
+        text = str(self._failure(error, f"submit {len(launched)} launches ({names})"))
         scratch = {uid for uid, _ in self._scratch.values()}
         self._failed |= {uid: text for bound in launched for uid in bound.uids if uid not in scratch}
 
@@ -921,7 +965,7 @@ class Exclusive(Uninterrupted):
         try:
             if isinstance(error, Exception) and not isinstance(error, CutepyError):
                 if isinstance(error, (*device.runtime.errors, RuntimeError)):
-                    raise device.failure(error, self.doing) from error
+                    raise device._failure(error, self.doing) from error
         finally:
             device._lock.release()
             Uninterrupted.__exit__(self)

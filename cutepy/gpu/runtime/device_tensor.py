@@ -26,7 +26,16 @@ Array = npt.NDArray[Any]  # of any element type
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class DeviceEngine:
-    """`length` elements in a buffer of a device. Kernels use them in place; `load` and `store` go over the host."""
+    """`length` elements in a buffer of a device. Kernels use them in place; `load` and `store` go over the host.
+
+    >>> from cutepy import gpu
+    >>> device = gpu.default_device()
+    >>> engine = gpu.array(np.arange(4, dtype=np.float32)).engine
+    >>> engine.device is device, engine.host().tolist(), engine.fetch().result().tolist()
+    (True, [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])
+    >>> engine.replace(np.ones(4, np.float32)); engine.load(np.array([0, 3])).tolist()
+    [1.0, 1.0]
+    """
 
     buffer: DeviceBuffer
     dtype: DType
@@ -139,14 +148,33 @@ def settled(engine: object) -> bool:
 
 
 def awaited_by(engine: object) -> Awaited | None:
-    """The result that an engine waits for."""
+    """The result that an engine waits for.
+
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> with gpu.fused():
+    ...     waiting = ops.exp(gpu.array(np.zeros(4, np.float32)))
+    ...     print(awaited_by(waiting.engine) is not None)
+    True
+    """
     held = _held(engine) if isinstance(engine, DeferredEngine) else None
     return held.awaited if isinstance(held, _Promise) else None
 
 
 def deferred_engine(awaited: Awaited, dtype: DType, length: int) -> tuple[DeviceEngine, weakref.ref[object]]:
     """An engine of so many elements that waits for a result, and a reference that is dead when nobody holds the engine
-    any more."""
+    any more.
+
+    >>> from cutepy import gpu, ops
+    >>> from cutepy.tensor import f32
+    >>> device = gpu.default_device()
+    >>> with gpu.fused() as block:
+    ...     y = ops.exp(gpu.array(np.zeros(4, np.float32)))
+    ...     engine, held = deferred_engine(awaited_by(y.engine), f32, 4)
+    ...     del y
+    >>> held() is not None
+    True
+    """
     promise = _Promise(awaited)
     found = DeferredEngine.__new__(DeferredEngine)
     DeviceEngine.__init__(found, promise, dtype, length)  # type: ignore[arg-type]
@@ -188,6 +216,13 @@ def empty(
 
     Its memory may be that of a tensor that is gone, with the bind groups made for it: a result that is allocated for
     each call costs little. A `cleared` one has memory of its own, which holds zeros.
+
+    >>> from cutepy import gpu
+    >>> device = gpu.default_device()
+    >>> empty((2, 3), "i32", cleared=True).numpy().tolist()
+    [[0, 0, 0], [0, 0, 0]]
+
+    Raises TensorError for more elements than 32-bit offsets reach, and DeviceError where there is no device.
     """
     layout, kind, size = _new_of(shape, dtype)
     if kind is c64:

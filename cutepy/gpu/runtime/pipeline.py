@@ -79,7 +79,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         )
         layouts, params_group = [buffers_layout], None
         if program.params:
-            params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
+            params_layout, params_group = device._params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
         text = (sized or program.wgsl).replace("\0", " ")  # of a comment: C ends a text there
@@ -89,7 +89,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             compute={"module": module, "entry_point": program.entry},
         )
     except runtime.errors as error:
-        failure = device.failure(error, f"compile {program.entry}")
+        failure = device._failure(error, f"compile {program.entry}")
         if not device.alive:
             raise failure from error
         if sized and "subgroup_size attribute" in str(error):
@@ -173,7 +173,7 @@ class BindGroups:
             self._groups.move_to_end(key)
             return bound
         # Operands are checked once for each bind group, not at each launch.
-        pipeline = device.pipeline(program)
+        pipeline = device._pipeline(program)
         if not checked:
             check_operands(device, program, operands)
         shared = pipeline, key[1]

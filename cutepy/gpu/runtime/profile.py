@@ -32,6 +32,14 @@ class Profile:
     """The device time of a block, by kernel. It prints as a table; `kernels` has the rows, the longest time first.
 
     `seconds` is the device time of all launches, `host_seconds` the wall time of the block.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> with gpu.profile() as times:
+    ...     y = ops.square(gpu.array(np.float32([1, 2])))
+    >>> len(times.kernels), times.seconds >= 0, times.host_seconds > 0
+    (1, True, True)
     """
 
     def __init__(self) -> None:
@@ -68,6 +76,14 @@ def profile(device: Device | None = None) -> Iterator[Profile]:
 
     Launches of other threads count too. Raises DeviceError where the device has no timestamps, or for more than 2,048
     launches.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> with profile() as times:
+    ...     y = ops.square(gpu.array(np.float32([1, 2])))
+    >>> times.kernels[0].launches
+    1
     """
     target, result = device if device is not None else default_device(), Profile()
     begin = time.perf_counter()

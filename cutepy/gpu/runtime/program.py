@@ -59,7 +59,11 @@ class LaunchPlan:
 @dataclass(frozen=True, slots=True)
 class Binding:
     """One tensor of a program: its name in the source, how it is used, and the bytes that it must have at least;
-    `element_bytes` are those of an element of the array in the source, 0 where the array is as long as `min_bytes`."""
+    `element_bytes` are those of an element of the array in the source, 0 where the array is as long as `min_bytes`.
+
+    >>> Binding("x", "read", 10).source_bytes
+    12
+    """
 
     name: str
     access: Access = "read"
@@ -74,7 +78,11 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class ProgramParam:
-    """One scalar that may differ at every launch; it travels in the uniform buffer."""
+    """One scalar that may differ at every launch; it travels in the uniform buffer.
+
+    >>> ProgramParam("alpha", "f32")
+    ProgramParam(name='alpha', type='f32')
+    """
 
     name: str
     type: ParamType
@@ -117,6 +125,9 @@ class LoopBound:
 class MatrixShape:
     """One product that the threads of a subgroup compute together: (m, k) of type `operand` times (k, n) of that type,
     added to (m, n) of type `result`. Types by WGSL's names, and "i8", "u8".
+
+    >>> MatrixShape("f16", "f32", 16, 16, 16)
+    MatrixShape(operand='f16', result='f32', m=16, n=16, k=16)
     """
 
     operand: str
@@ -135,6 +146,9 @@ class Limits:
 
     `workgroups` is the most along one dimension of a grid, `bindings` the most storage buffers of one kernel,
     `binding_bytes` the most that one of them may span. `subgroup_sizes` is WebGPU's range: wgpu does not tell.
+
+    >>> Limits().exceeded((64, 1, 1), 20_000, 2, 1)
+    ['20000 bytes of workgroup memory, the device has 16384']
     """
 
     workgroup_bytes: int = 16384
@@ -223,7 +237,11 @@ class Program:
         return without_comments(self.wgsl), self.entry, bound, len(self.params), asked
 
     def host(self, values: Mapping[str, int]) -> tuple[dict[str, int], Size3]:
-        """The parameters that follow from the sizes of a call, by name, and the grid: see `LaunchPlan`."""
+        """The parameters that follow from the sizes of a call, by name, and the grid: see `LaunchPlan`.
+
+        >>> Program("...", "scale", (), (64, 1, 1), (16, 1, 1)).host({})
+        ({}, (16, 1, 1))
+        """
         return ({}, self.grid) if self.plan is None else self.plan.host(values)
 
     def pack(self, values: Sequence[float]) -> bytes:
@@ -261,6 +279,9 @@ class Program:
         return excesses + limits.exceeded(self.workgroup_size, self.shared_bytes, len(self.bindings), len(self.params))
 
     def check(self, limits: Limits, features: frozenset[str], device: str) -> None:
-        """Raise DeviceError, naming every number, where `device` with these limits and features cannot run this."""
+        """Raise DeviceError, naming every number, where `device` with these limits and features cannot run this.
+
+        >>> Program("...", "scale", (Binding("x"),), (64, 1, 1), (16, 1, 1)).check(Limits(), frozenset(), "a device")
+        """
         if excesses := self.excesses(limits, features):
             raise DeviceError(f"{self.entry} asks for more than {device} has: {'; '.join(excesses)}")

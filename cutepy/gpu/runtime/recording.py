@@ -32,6 +32,17 @@ class Recording:
 
     `buffers` are the memory: first so many `temporaries`, then what the block was given and gave back. `programs` are
     the launches: each a program, its bindings by their numbers in `buffers`, the values of its parameters.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> x, w = (gpu.array(np.arange(4, dtype=np.float32)) for _ in range(2))
+    >>> with gpu.record() as step:
+    ...     y = ops.mul(x, w)
+    >>> step.launches, len(step.written)
+    (1, 1)
+    >>> step.play({x: w}); y.numpy().tolist()
+    [0.0, 1.0, 4.0, 9.0]
     """
 
     def __init__(self, device: Device) -> None:
@@ -171,6 +182,15 @@ def record(device: Device | None = None) -> Iterator[Recording]:
     was made in the block and is held after it is a result, and every play writes it.
 
     Raises KernelError at the end of a block that reads or writes elements on the host, or uses another device.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu, ops
+    >>> device = gpu.default_device()
+    >>> x = gpu.array(np.float32([1, 2]))
+    >>> with record() as step:
+    ...     y = ops.square(x)
+    >>> x.engine.replace(np.float32([3, 4])); step.play(); y.numpy().tolist()
+    [9.0, 16.0]
     """
     target = device if device is not None else default_device()
     recording = Recording(target)

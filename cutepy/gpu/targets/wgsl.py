@@ -335,4 +335,4 @@ class _Sketch(WgslPrinter):
         return text
 
 
-ir.Expr.written = staticmethod(show)
+ir.Expr._written = staticmethod(show)

@@ -53,7 +53,7 @@ from ..ir import (
     without,
 )
 from ..ir.expr import Arena
-from ..ir.operators import U32_LIMIT
+from ..ir.operators import SUBGROUP_SIZES, U32_LIMIT
 from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
@@ -66,16 +66,15 @@ from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
 from ..verify import (
     CHECKS,
-    SUBGROUP_SIZES,
     Claim,
     Verification,
     check_matrices,
     conditions_for_all_sizes,
-    confine,
     needs_checks,
     verify,
 )
 from ..verify.collect import uses_matrices
+from ..verify.confine import confine
 from ..verify.for_all_sizes import condition_text
 from .call import (
     WIDEST,
@@ -323,6 +322,31 @@ class KernelFunction(NotebookRepr):
 
     A kernel that is proven in bounds, with bounded loops, runs without the runtime's checks of both; `checks="always"`
     keeps them.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def twice(x, y):
+    ...     gpu.launch(threads=4)
+    ...     y[gpu.thread] = 2 * x[gpu.thread]
+    >>> x, y = np.arange(4, dtype=np.uint32), np.zeros(4, np.uint32)
+    >>> twice.interpret(x, y); y.tolist()
+    [0, 2, 4, 6]
+    >>> twice.verify(x, y).ok, twice.replay(x, y), twice.ir(x, y).threads
+    (True, (), 4)
+    >>> [(text.count("x["), text.count("y[")) for text in (twice.wgsl(x, y), twice.cuda(x, y))]
+    [(1, 1), (1, 1)]
+    >>> twice.program(x, y).entry, len(twice.exported(x, y).texts), type(twice.tested(x, y)).__name__
+    ('twice', 1, 'TestedCall')
+    >>> print(str(twice.report(x, y)).splitlines()[0])
+    twice: 1 workgroups of 4 threads, 0 bytes of workgroup memory, 0 FLOP
+    >>> len(list(twice.steps(x, y)))  # from barrier to barrier
+    1
+    >>> below_8 = twice.assuming(bounds={"x": (0, 8)})
+    >>> below_8.check_assumptions(x, y)  # raises KernelError where an element is 8 or more
+    >>> import tempfile
+    >>> twice.export(f"{tempfile.mkdtemp()}/twice.js", x, y).module.name
+    'twice.js'
     """
 
     __kernel_parts__ = ("function",)
@@ -539,6 +563,16 @@ class KernelFunction(NotebookRepr):
         `.verify()` what the prover of known sizes says. Sizes of annotations are given by name, and what is static.
 
         Without arguments the tensors are packed, of `dtype`, the last mode fastest, and numbers are 0.
+
+        >>> from cutepy import gpu
+        >>> @gpu.kernel
+        ... def copied(x: "(n,)", y: "(n,)"):
+        ...     gpu.launch(grid=y.shape, threads=1)
+        ...     y[gpu.workgroup.x] = x[gpu.workgroup.x]
+        >>> copied.at(n=8).verify().ok
+        True
+
+        Raises KernelError where a size of the annotations has no number, or one below 1.
         """
         names = {n for spec in self._specs.values() for n in spec.shape if isinstance(n, str)}
         numbers = {name: n for name, n in sizes.items() if name in names and isinstance(n, int)}

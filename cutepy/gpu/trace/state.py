@@ -329,7 +329,7 @@ def _undecided(value: ir.Expr) -> Exception | None:
     return found
 
 
-ir.Expr.undecided = staticmethod(_undecided)
+ir.Expr._undecided = staticmethod(_undecided)
 
 
 class OutsideKernelError(KernelError, AttributeError):

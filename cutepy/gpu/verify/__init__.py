@@ -12,14 +12,12 @@ from importlib.util import find_spec
 from ...errors import KernelError
 from ...layout.affine import Affine
 from ..ir import Block, Buffer, Expr, Kernel, Stated, check, new_arena, statements, with_blocks
-from ..ir.operators import SUBGROUP_SIZES
 from ..lower import drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
 from .barriers import decide_barriers, decide_whole
 from .bounds import decide_bounds, is_in_bounds
 from .collect import uses_matrices, uses_subgroups
-from .confine import confine
 from .for_all_sizes import decide_all
 from .initialised import decide_written
 from .loops import decide_loops, decide_progress
@@ -311,7 +309,4 @@ def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
     return {b for b in used if b.name in names}
 
 
-__all__ = [
-    "CHECKS", "PROVERS", "SUBGROUP_SIZES", "Claim", "Status", "Use", "Verdict", "Verification", "Witness",
-    "check_matrices", "conditions_for_all_sizes", "confine", "decide_limits", "needs_checks", "verify",
-]  # fmt: skip
+__all__ = ["CHECKS", "PROVERS", "Claim", "Status", "Use", "Verdict", "Verification", "Witness", "verify"]

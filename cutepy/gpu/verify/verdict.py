@@ -12,7 +12,11 @@ from ..targets.wgsl import show
 
 
 class Status(StrEnum):
-    """The state of a claim, the worst first."""
+    """The state of a claim, the worst first.
+
+    >>> [str(status) for status in Status], Status.PROVEN.rank
+    (['refuted', 'undecided', 'proven'], 2)
+    """
 
     REFUTED = "refuted"
     UNDECIDED = "undecided"
@@ -25,7 +29,11 @@ class Status(StrEnum):
 
 
 class Claim(StrEnum):
-    """What verdicts are about."""
+    """What verdicts are about.
+
+    >>> [str(claim) for claim in Claim][:3]
+    ['in bounds', 'inside its shape', 'bounded loops']
+    """
 
     IN_BOUNDS = "in bounds"
     INSIDE_ITS_SHAPE = "inside its shape"
@@ -45,6 +53,9 @@ class Use:
     """One invocation at one access: `verb` is "reads", "writes" or "updates", `access` its text in WGSL.
 
     `loops` are the values of the counters of the loops around it.
+
+    >>> print(Use((1, 0, 0), 5, (("k", 2),), "writes", "x[i0]"))
+    workgroup (1, 0, 0), thread 5, k = 2 writes x[i0]
     """
 
     workgroup: tuple[int, int, int]
@@ -70,7 +81,18 @@ def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> 
 @dataclass(frozen=True, slots=True)
 class Witness:
     """A counter-example: which invocations access which element of which array. `given` says what else must hold, if
-    anything; `of` that `element` is a coordinate, and of which mode."""
+    anything; `of` that `element` is a coordinate, and of which mode.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def same(x):
+    ...     gpu.launch(threads=4)
+    ...     x[0] = gpu.thread
+    >>> witness = same.verify(np.zeros(4, np.uint32)).refuted[0].witness
+    >>> witness.array, witness.element, [use.thread for use in witness.uses]
+    ('x', 0, [3, 0])
+    """
 
     array: str
     layout: str
@@ -91,7 +113,11 @@ class Witness:
 class Verdict:
     """A claim about one array, or about the kernel (`array` is empty), and whether it holds: for all sizes, where the
     `conditions` do, sums of parameters that are 0 or less. `by` names a prover that is not cutepy. It rests on what is
-    `given`: what the user says of data."""
+    `given`: what the user says of data.
+
+    >>> print(Verdict(Claim.IN_BOUNDS, Status.PROVEN, "0 <= i < 4", "x"))
+    proven     in bounds x: 0 <= i < 4
+    """
 
     claim: Claim
     status: Status
@@ -111,7 +137,23 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification(ReprIsStr):
-    """All verdicts about one traced form of a kernel."""
+    """All verdicts about one traced form of a kernel.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def same(x):
+    ...     gpu.launch(threads=4)
+    ...     x[0] = gpu.thread
+    >>> found = same.verify(np.zeros(4, np.uint32))
+    >>> found.ok, [str(verdict.claim) for verdict in found.refuted], found.undecided, found.given
+    (False, ['no races'], (), ())
+    >>> try:
+    ...     found.raise_if_refuted()
+    ... except VerificationError:
+    ...     print("two threads write one element")
+    two threads write one element
+    """
 
     kernel: str
     verdicts: tuple[Verdict, ...]

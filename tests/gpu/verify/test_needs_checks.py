@@ -3,8 +3,9 @@
 import pytest
 
 from cutepy.gpu.ir import Barrier, Buffer, If, Kernel, Let, Store, builtin, const, load, var
+from cutepy.gpu.ir.operators import SUBGROUP_SIZES
 from cutepy.gpu.runtime.program import Limits
-from cutepy.gpu.verify import SUBGROUP_SIZES, needs_checks, verify
+from cutepy.gpu.verify import needs_checks, verify
 from cutepy.tensor.dtypes import u32
 
 LANE, OF_SUBGROUP = builtin("subgroup_invocation_id", 0, 127), builtin("subgroup_size", 0, 128)

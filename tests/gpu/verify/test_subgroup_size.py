@@ -9,9 +9,10 @@ import pytest
 from cutepy import gpu
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.ir import Kernel
+from cutepy.gpu.ir.operators import SUBGROUP_SIZES
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.targets.interpreter import interpret
-from cutepy.gpu.verify import SUBGROUP_SIZES, Verdict, verify
+from cutepy.gpu.verify import Verdict, verify
 from cutepy.tensor import Tensor
 
 THREADS = 96  # three subgroups of 32, one and a half of 64, less than one of 128
