@@ -19,18 +19,19 @@ from ..errors import CoordinateError, LayoutError, TensorError
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
 from ..tensor import (
-    Array,
     Tensor,
     TensorLike,
     as_tensor,
     broadcast_to,
     fit_values,
     from_array,
+    i32,
     load_all,
     mode_layouts,
     mode_sizes,
     padded,
     rules,
+    u32,
     with_layout,
 )
 from .engine import Engine, check_out, chosen, delivered
@@ -317,26 +318,32 @@ def take(
         tensor, axis = reshape(tensor, (-1,) if tensor.size else (0,)), 0
     sizes = mode_sizes(tensor)
     (along,) = rules.chosen_axes("take", len(sizes), (axis,))
-    if numbers.dtype.kind not in "iu":
-        raise TensorError(f"take({tensor}, {numbers}): the indices are {numbers.dtype}; give whole numbers")
     engine = chosen("take", engine, tensor, numbers, out)
-    if chosen("take", None, numbers) == "numpy":
-        values = load_all(numbers)
-        check_indices("take", tensor, values, along)
-        if engine == "numpy":
-            return delivered("take", from_array(load_all(tensor).take(values, along), tensor.dtype), out, engine)
-        numbers = as_tensor(values.astype(np.int32) if values.dtype != np.uint32 else values)
+    numbers = checked_indices("take", tensor, numbers, along, engine)
+    if engine == "numpy":
+        values = load_all(tensor).take(load_all(numbers), along)
+        return delivered("take", from_array(values, tensor.dtype), out, engine)
     found = operations.taken(tensor, reshape(numbers, (numbers.size,)), along, engine)
     shape = (*sizes[:along], *mode_sizes(numbers), *sizes[along + 1 :])
     return delivered("take", reshape(found, shape), out, engine)
 
 
-def check_indices(call: str, tensor: Tensor, indices: Array, axis: int) -> None:
-    """Raises CoordinateError for an index that is outside an axis; those from -1 down count from its end."""
-    count = mode_sizes(tensor)[axis]
-    outside = indices[(indices < -count) | (indices >= count)]
-    if outside.size:
-        raise CoordinateError(f"{call}({tensor}, axis={axis}): index {outside[0]} is outside its {count} elements")
+def checked_indices(call: str, tensor: Tensor, indices: Tensor, axis: int, engine: Engine) -> Tensor:
+    """Indices along an axis for an engine: those on the host are looked at, and kernels take 32 bits.
+
+    Raises TensorError for what are no integers, CoordinateError for an index that is outside the axis; those from -1
+    down count from its end.
+    """
+    if indices.dtype.kind not in "iu":
+        raise TensorError(f"{call}({tensor}, {indices}): the indices are {indices.dtype}; give whole numbers")
+    if chosen(call, None, indices) == "numpy":
+        values, count = load_all(indices), mode_sizes(tensor)[axis]
+        outside = values[(values < -count) | (values >= count)]
+        if outside.size:
+            raise CoordinateError(f"{call}({tensor}, axis={axis}): index {outside[0]} is outside its {count} elements")
+        if engine != "numpy" and indices.dtype not in (i32, u32):
+            return as_tensor(values.astype(np.int32))
+    return indices
 
 
 def is_strided(tensor: Tensor) -> bool:

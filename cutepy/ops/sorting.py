@@ -1,6 +1,6 @@
-"""Order along an axis: sort, argsort, top_k, searchsorted, take_along_axis, of the host; no kernel sorts yet.
+"""Order along an axis: sort, argsort, top_k, searchsorted, take_along_axis; where the operands are.
 
-Law: as NumPy, stable: equal elements keep their order, and NaN comes last.
+Law: as NumPy, stable: equal elements keep their order, and NaN comes last, or first where the greatest do.
 """
 
 from __future__ import annotations
@@ -10,31 +10,46 @@ from typing import Literal, SupportsIndex
 import numpy as np
 
 from ..errors import TensorError
+from ..gpu import operations
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, i32, load_all, mode_sizes, rules
-from .engine import chosen
-from .movement import check_indices
+from .engine import Engine, chosen
+from .movement import checked_indices, crop, expand, ravel, reshape
+from .pointwise import astype
 
 
-def _on_host(call: str, *operands: TensorLike) -> list[Array]:
-    """The elements of operands of the host. Raises TensorError for those of a device, and for complex numbers."""
-    tensors = [as_tensor(x) for x in operands]
-    if chosen(call, None, *tensors) != "numpy":
-        raise TensorError(f"{call}({tensors[0]}): no kernel sorts here; call it with t.to_device('cpu')")
-    if any(t.dtype.kind == "c" for t in tensors):
+def _with_order(call: str, x: TensorLike) -> Tensor:
+    """An operand. Raises TensorError for complex numbers."""
+    tensor = as_tensor(x)
+    if tensor.dtype.kind == "c":
         raise TensorError(f"{call} of complex numbers: they have no order; take their abs, or a part")
-    return [load_all(t) for t in tensors]
+    return tensor
 
 
-def argsort(x: TensorLike, /, *, axis: SupportsIndex = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def argsort(
+    x: TensorLike,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    descending: bool = False,
+    stable: bool = True,
+    engine: Engine | None = None,
+) -> Tensor:
     """The indices, as i32, that put the elements along an axis in order; equal ones in their own.
 
     >>> argsort([3.0, 1.0, 2.0, 1.0]).numpy().tolist(), argsort([3, 1, 3], descending=True).numpy().tolist()
     ([1, 3, 2, 0], [0, 2, 1])
 
-    Raises TensorError for complex numbers and on a device.
+    Raises TensorError for complex numbers.
     """
-    (values,) = _on_host("argsort", x)
-    (along,) = rules.chosen_axes("argsort", values.ndim, (axis,))
+    return _argsort("argsort", _with_order("argsort", x), axis, descending, engine)
+
+
+def _argsort(call: str, tensor: Tensor, axis: SupportsIndex, descending: bool, engine: Engine | None) -> Tensor:
+    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
+    engine = chosen(call, engine, tensor)
+    if engine != "numpy":
+        return operations.ordered(call, tensor, along, descending, engine)
+    values = load_all(tensor)
     return from_array(_falling(values, along) if descending else np.argsort(values, along, stable=True), i32)
 
 
@@ -45,21 +60,28 @@ def _falling(values: Array, along: int) -> Array:
     return np.flip(values.shape[along] - 1 - backwards, along)
 
 
-def sort(x: TensorLike, /, *, axis: SupportsIndex = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def sort(
+    x: TensorLike,
+    /,
+    *,
+    axis: SupportsIndex = -1,
+    descending: bool = False,
+    stable: bool = True,
+    engine: Engine | None = None,
+) -> Tensor:
     """The elements along an axis in ascending or descending order.
 
     >>> sort([3.0, 1.0, 2.0], descending=True).numpy().tolist()
     [3.0, 2.0, 1.0]
 
-    Raises TensorError for complex numbers and on a device.
+    Raises TensorError for complex numbers.
     """
-    (values,) = _on_host("sort", x)
-    (along,) = rules.chosen_axes("sort", values.ndim, (axis,))
-    found = np.sort(values, along, stable=True)
-    return from_array(np.ascontiguousarray(np.flip(found, along)) if descending else found, as_tensor(x).dtype)
+    tensor = _with_order("sort", x)
+    order = _argsort("sort", tensor, axis, descending, engine)
+    return take_along_axis(tensor, order, axis=axis, engine=engine)
 
 
-def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1) -> tuple[Tensor, Tensor]:
+def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1, engine: Engine | None = None) -> tuple[Tensor, Tensor]:
     """The k greatest elements along an axis, the greatest first, and their indices as i32.
 
     >>> [part.numpy().tolist() for part in top_k(np.float32([1, 5, 3]), 2)]
@@ -67,47 +89,74 @@ def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1) -> tuple[Tensor
 
     Raises TensorError for more elements than there are, and as `sort`.
     """
-    tensor = as_tensor(x)
-    (along,) = rules.chosen_axes("top_k", len(mode_sizes(tensor)), (axis,))
-    if not 0 <= k <= mode_sizes(tensor)[along]:
-        raise TensorError(f"top_k({tensor}, {k}): of {mode_sizes(tensor)[along]} elements along axis {along}")
-    (values,) = _on_host("top_k", tensor)
-    first = _falling(values, along)[(slice(None),) * along + (slice(0, k),)]
-    return from_array(np.take_along_axis(values, first, along), tensor.dtype), from_array(first.copy(), i32)
+    tensor = _with_order("top_k", x)
+    sizes = mode_sizes(tensor)
+    (along,) = rules.chosen_axes("top_k", len(sizes), (axis,))
+    if not 0 <= k <= sizes[along]:
+        raise TensorError(f"top_k({tensor}, {k}): of {sizes[along]} elements along axis {along}")
+    order = _argsort("top_k", tensor, along, True, engine)
+    first = crop(order, [(0, k if other == along else size) for other, size in enumerate(sizes)])
+    return take_along_axis(tensor, first, axis=along, engine=engine), first
 
 
-def take_along_axis(x: TensorLike, indices: TensorLike, /, *, axis: SupportsIndex = -1) -> Tensor:
+def take_along_axis(
+    x: TensorLike, indices: TensorLike, /, *, axis: SupportsIndex = -1, engine: Engine | None = None
+) -> Tensor:
     """The elements at indices along an axis, one for each element of `indices`, which broadcasts with `x` elsewhere.
 
     >>> x = np.float32([[3, 1, 2], [5, 6, 4]])
     >>> take_along_axis(x, argsort(x)).numpy().tolist()
     [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
-    Raises TensorError on a device, and CoordinateError, an IndexError, for an index outside the axis.
+    Raises TensorError for indices that are no integers with as many axes, and CoordinateError, an IndexError, for one
+    outside the axis. Indices of a device are not looked at before: there the element of one outside the axis is 0.
     """
     tensor, numbers = as_tensor(x), as_tensor(indices)
-    if chosen("take_along_axis", None, tensor, numbers) != "numpy":
-        raise TensorError(f"take_along_axis({tensor}): no kernel sorts here, nor takes so; use t.to_device('cpu')")
-    values, at = load_all(tensor), load_all(numbers)
-    (along,) = rules.chosen_axes("take_along_axis", values.ndim, (axis,))
-    if at.dtype.kind not in "iu" or at.ndim != values.ndim:
+    sizes, given = mode_sizes(tensor), mode_sizes(numbers)
+    (along,) = rules.chosen_axes("take_along_axis", len(sizes), (axis,))
+    if len(given) != len(sizes):
         raise TensorError(f"take_along_axis({tensor}, {numbers}): give integers with as many axes")
-    check_indices("take_along_axis", tensor, at, along)
-    return from_array(np.array(np.take_along_axis(values, at, along)), tensor.dtype)
+    engine = chosen("take_along_axis", engine, tensor, numbers)
+    numbers = checked_indices("take_along_axis", tensor, numbers, along, engine)
+    if engine == "numpy":
+        found = np.take_along_axis(load_all(tensor), load_all(numbers), along)
+        return from_array(np.ascontiguousarray(found), tensor.dtype)
+    # Both with the axes beside this one that they have together.
+    around = rules.broadcast_shape("take_along_axis", *[(*n[:along], 1, *n[along + 1 :]) for n in (sizes, given)])
+    values, places = [
+        expand(t, (*around[:along], n[along], *around[along + 1 :])) for t, n in ((tensor, sizes), (numbers, given))
+    ]
+    return operations.taken(values, places, along, engine, each=True)
 
 
 def searchsorted(
-    x1: TensorLike, x2: TensorLike, /, *, side: Literal["left", "right"] = "left", sorter: TensorLike | None = None
+    x1: TensorLike,
+    x2: TensorLike,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: TensorLike | None = None,
+    engine: Engine | None = None,
 ) -> Tensor:
     """Where each element of `x2` stands in the ascending vector `x1`, as i32: before those equal to it, or behind.
 
     >>> searchsorted([1.0, 2.0, 4.0], [2.0, 3.0]).numpy().tolist()
     [1, 2]
 
-    Raises TensorError on a device, and for a `side` that does not exist.
+    Raises TensorError for a `side` that does not exist, and for an `x1` that is no vector.
     """
     if side not in ("left", "right"):
         raise TensorError(f"searchsorted(side={side!r}): there are 'left' and 'right'")
-    given = (x1, x2) if sorter is None else (x1, x2, sorter)
-    values = _on_host("searchsorted", *given)
-    return from_array(np.searchsorted(values[0], values[1], side, *values[2:]), i32)
+    given = [_with_order("searchsorted", x) for x in ((x1, x2) if sorter is None else (x1, x2, sorter))]
+    values, wanted, *order = given
+    if len(mode_sizes(values)) != 1 or any(mode_sizes(t) != mode_sizes(values) for t in order):
+        raise TensorError(f"searchsorted({', '.join(map(str, given))}): it is for a vector, and a sorter of its size")
+    engine = chosen("searchsorted", engine, *given)
+    order = [checked_indices("searchsorted", values, t, 0, engine) for t in order]
+    if engine == "numpy":
+        arrays = [load_all(t) for t in (values, wanted, *order)]
+        return from_array(np.searchsorted(arrays[0], arrays[1], side, *arrays[2:]), i32)
+    common = rules.result_type("searchsorted", values.dtype, wanted.dtype)
+    values, flat = astype(values, common, engine=engine), astype(ravel(wanted), common, engine=engine)
+    found = operations.search_sorted(values, flat, order[0] if order else None, side == "right", engine)
+    return reshape(found, mode_sizes(wanted))

@@ -63,6 +63,9 @@ def _run_operations() -> None:
             getattr(ops, name)(x, axis, engine="interpreter")
     for shape, axis in (((5, 300), 0), ((5, 20), 0), ((3, 5, 2), 1), ((20, 5), 1)):
         ops.take(np.zeros(shape, np.float32), [4, -5, 0], axis, engine="interpreter")
+    for columns in (20, 2100):
+        ops.top_k(x[:, :columns], 5, engine="interpreter")
+    ops.searchsorted(np.sort(x[0]), x[1], sorter=np.arange(20_000, dtype=np.int32), engine="interpreter")
     _run_chains(g)
     registers, softmax_module.WHOLE_ROWS = softmax_module.WHOLE_ROWS, 0
     ops.softmax(x[:, :300], engine="interpreter")

@@ -27,7 +27,7 @@ REASONS = {
     r"of complex numbers: |loses the imaginary part",
     "WGSL has no such type": "no such element type on a GPU",
     "a tile's edge on a device": "reaches beyond its tensor",
-    "no kernel": "no kernel sorts here|no device computes with complex numbers",
+    "no kernel": "no device computes with complex numbers",
 }
 """Why a call may be refused, and the words that say so."""
 NUMPYS: dict[str, Callable[..., Any]] = {
@@ -66,6 +66,15 @@ OTHERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "astype i32": (lambda t: ops.astype(t, "i32"), lambda x: x.astype(np.int32)),
     "sort": (lambda t: ops.sort(t, axis=0), lambda x: np.sort(x, 0)),
     "argsort": (lambda t: ops.argsort(t, axis=0), lambda x: np.argsort(x, 0, stable=True)),
+    "top_k": (lambda t: ops.top_k(t, 2, axis=0)[0], lambda x: np.sort(x, 0)[::-1][:2]),
+    "take_along_axis": (
+        lambda t: ops.take_along_axis(t, np.zeros((1,) * t.ndim, np.int32), axis=0),
+        lambda x: np.take_along_axis(x, np.zeros((1,) * x.ndim, np.int32), 0),
+    ),
+    "searchsorted": (
+        lambda t: ops.searchsorted(ops.sort(ops.ravel(t)), t),
+        lambda x: np.searchsorted(np.sort(x.ravel()), x),
+    ),
     "matmul": (lambda t: t @ t.T, lambda x: x @ x.T),
     "diff": (lambda t: ops.diff(t, axis=0), lambda x: np.diff(x, axis=0)),
     "conj": (ops.conj, np.conj),

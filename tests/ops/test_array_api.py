@@ -69,38 +69,6 @@ def test_as_numpy_and_where_the_tensor_is(name: str, home: Any) -> None:
     assert found.numpy().shape == wanted(array).shape
 
 
-def test_order_is_numpys_and_is_refused_on_a_device() -> None:
-    x = F([[3, np.nan, 1, 3], [2, -0.0, 0.0, -np.inf]])
-    for axis in (0, 1):
-        assert np.array_equal(ops.sort(x, axis=axis).numpy(), np.sort(x, axis), equal_nan=True)
-        assert np.array_equal(ops.argsort(x, axis=axis).numpy(), np.argsort(x, axis, stable=True))
-        down = ops.argsort(x, axis=axis, descending=True).numpy()
-        taken = np.take_along_axis(x, down, axis)
-        assert np.array_equal(taken, ops.sort(x, axis=axis, descending=True).numpy(), equal_nan=True)
-    assert ops.argsort(F([1, 2, 1, 2]), descending=True).numpy().tolist() == [1, 3, 0, 2]
-    for side in ("left", "right"):
-        assert (
-            ops.searchsorted([1, 2, 2, 5], [[0, 2], [5, 9]], side=side).numpy().tolist()
-            == np.searchsorted([1, 2, 2, 5], [[0, 2], [5, 9]], side).tolist()
-        )
-    values, places = ops.top_k(x[1], 2)
-    assert values.numpy().tolist() == [2, 0] and x[1][places.numpy()].tolist() == [2, 0]
-    with pytest.raises(TensorError, match="of 4 elements"):
-        ops.top_k(x, 5)
-    for call in (ops.sort, ops.argsort, lambda t: ops.top_k(t, 1), lambda t: ops.searchsorted(t, t)):
-        with pytest.raises(TensorError, match="complex numbers"):
-            call(np.complex64([1]))
-
-
-def test_sorting_of_a_device_is_refused(home: Any) -> None:
-    t = home(F([2, 1]))
-    if t.device == "cpu":
-        assert ops.sort(t).numpy().tolist() == [1, 2]
-    else:
-        with pytest.raises(TensorError, match="no kernel sorts here"):
-            t.sort()
-
-
 def test_creation(home: Any) -> None:
     device = home(F([0])).device
     for found, wanted in [

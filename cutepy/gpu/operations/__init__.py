@@ -1,7 +1,7 @@
 """Operations on whole tensors, each a kernel over partitioned tensors: those of `ops`, `gpu.pointwise`, `gpu.copy`.
 
 `operand` says what may be given and where results go, `domain` how several layouts are walked at once; on these rest
-`pointwise` (with `elements`), `copies`, `fold`, `reductions`, `scan` and `softmax`.
+`pointwise` (with `elements`), `copies`, `fold`, `gather`, `reductions`, `scan`, `softmax` and `sort`.
 """
 
 from .copies import copy, filled
@@ -11,5 +11,9 @@ from .pointwise import Pointwise
 from .reductions import folded
 from .scan import NAMES as SCANS
 from .scan import scanned
+from .sort import ordered, search_sorted
 
-__all__ = ["SCANS", "ExecutionSite", "Pointwise", "copy", "filled", "folded", "place_of", "scanned", "taken"]
+__all__ = [
+    "SCANS", "ExecutionSite", "Pointwise", "copy", "filled", "folded", "ordered", "place_of", "scanned",
+    "search_sorted", "taken",
+]  # fmt: skip

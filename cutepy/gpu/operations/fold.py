@@ -148,7 +148,7 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
     elif many and parts == 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS and (width > 1 or every < SOME_ROWS):
         near, far = (1, 4096), (0, 1)
     elif many and every >= SOME_ROWS:
-        near, far = (1, 256), (0, 8)
+        near, far = (1, 128), (0, 16)
     else:
         near, far = (1, 1024), (0, 1)
     return plan_of_tile(near, far, width, 4 if parts > 2 else 8)

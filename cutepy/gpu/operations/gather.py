@@ -1,7 +1,8 @@
-"""Elements by numbers that are data: `take` along an axis, on a device.
+"""Elements by numbers that are data: `take` and `take_along_axis`, on a device.
 
-Law: `out[b, i, a] = x[b, indices[i], a]`; a negative index counts from the end, and for an index that is still outside
-the element is 0: nothing outside `x` is read, whatever the indices are.
+Law: `out[b, i, a] = x[b, indices[i], a]`, or with an index for each element `x[b, indices[b, i, a], a]`; a negative
+index counts from the end, and for an index that is still outside the element is 0: nothing outside `x` is read,
+whatever the indices are.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from ...tensor import Tensor, copy, fill, i32, local_tile, mode_layouts, mode_si
 from .. import cached_launches
 from .copies import copy as copied
 from .domain import THREADS, VECTOR, coordinate_of, power_of_two, zipped
-from .operand import place_of, tensor_of
+from .operand import ExecutionSite, place_of, tensor_of
 
 
-@gpu.kernel(sizes={"x": "(B,N,A)", "indices": "(M)", "out": "(B,M,A)"})
+@gpu.kernel(sizes={"x": "(B,N,A)", "indices": "(...)", "out": "(B,M,A)"})
 def take_kernel(x: Tensor, indices: Tensor, out: Tensor, *, lanes: int, width: int) -> None:
-    """out[b, i, a] = x[b, indices[i], a]: so many `lanes` share an index, each with `width` neighbours along b."""
+    """out[b, i, a] = x[b, indices[i], a], or x[b, indices[b, i, a], a]: so many `lanes` share an index or stand along
+    b, each with `width` neighbours along b."""
     tile = lanes * width, THREADS // lanes, 1
     tiles = [ceil_div(extent, side) for extent, side in zip(leaves(out.shape), tile, strict=True)]
     gpu.launch(grid=prod(tiles), threads=THREADS)
     here, (lane, row) = coordinate_of(gpu.workgroup.x, tiles), coordinate_of(gpu.thread, (lanes, tile[1]))
     i, run = here[1] * tile[1] + row, here[0] * lanes + lane
-    with gpu.when((i < size(indices)) & (run < ceil_div(size(out, 0), width))):
-        index, count = indices[i], size(x, 1)
+    with gpu.when((i < size(out, 1)) & (run < ceil_div(size(out, 0), width))):
+        index, count = indices[i] if indices.rank == 1 else indices[run, i, here[2]], size(x, 1)
         met = gpu.cast(gpu.select(index < 0, index + count, index) if index.dtype is i32 else index, "u32")
         target = local_tile(out(ALL, i, here[2]), (width,), (run,))
         with gpu.when(met < count):
@@ -37,32 +39,47 @@ def take_kernel(x: Tensor, indices: Tensor, out: Tensor, *, lanes: int, width: i
 
 
 @cached_launches
-def taken(x: object, indices: object, axis: int, engine: str) -> Tensor:
-    """The elements of `x` at a vector of `indices` along an axis, i32 or u32, where `x` is or `engine` computes."""
-    tensor, numbers = tensor_of("take", x), tensor_of("take", indices)
-    place = place_of("take", engine, [tensor, numbers])
-    sizes = mode_sizes(tensor)
-    out = place.new((*sizes[:axis], numbers.size, *sizes[axis + 1 :]), tensor.dtype)
+def taken(x: object, indices: object, axis: int, engine: str, each: bool = False) -> Tensor:
+    """The elements of `x` at a vector of `indices` along an axis, i32 or u32, where `x` is or `engine` computes; or,
+    with an index for `each`, at those of a tensor of the shape of `x` but for the axis."""
+    call = "take_along_axis" if each else "take"
+    tensor, numbers = tensor_of(call, x), tensor_of(call, indices)
+    place = place_of(call, engine, [tensor, numbers])
+    sizes, taken_from = mode_sizes(tensor), mode_sizes(numbers)[axis if each else 0]
+    out = place.new((*sizes[:axis], taken_from, *sizes[axis + 1 :]), tensor.dtype)
     if not out.size:
         return out
-    # The other axes as two factors, those near in the result's memory first; of more factors a copy is taken.
-    source = place.bring(tensor)
-    targets, modes = mode_layouts(out), mode_layouts(source)
-    along = targets.pop(axis), modes.pop(axis)
-    rest = zipped([modes, targets])
-    if rest is None or len(leaves(rest[0].shape)) > 2:
-        source = place.new(sizes, tensor.dtype)
-        copied(tensor, source, engine=place.engine)
-        return taken(source, indices, axis, engine)
-    views = []
-    for t, layout, own in ((source, rest[0], along[1]), (out, rest[1], along[0])):
-        (first, step), (second, stride) = [*zip(leaves(layout.shape), leaves(layout.stride), strict=True), (1, 0)][:2]
-        whole = joined([from_modes([first], [step]), own, from_modes([second], [stride])])
-        views.append(with_layout(t, whole))
+    given = [place.bring(tensor), *([place.bring(numbers)] if each else [])]
+    # The other axes as two factors, those near in the result's memory first; of more factors copies are taken.
+    views = _around([*given, out], axis) or _around([*[_compact(place, t) for t in given], out], axis)
+    assert views is not None, "compact tensors are two factors around an axis"
+    source, *own, target = views
     # Neighbouring threads have neighbours in memory: indices, where these are nearest, or else those along b.
-    near, beside = size(views[1], 0), leaves(rest[1].stride)[:1] == (1,)
+    near, beside = size(target, 0), leaves(target.stride)[0] == 1
     lanes, width = (64, VECTOR) if near > 128 else (8, VECTOR)
-    if not beside or near < VECTOR:
-        lanes, width = power_of_two(near) if beside else 1, 1
-    place.run(take_kernel, views[0], place.bring(numbers), views[1], lanes=lanes, width=width)
+    if each or not beside or near < VECTOR:
+        lanes, width = min(64, power_of_two(near)) if beside else 1, 1
+    place.run(take_kernel, source, *(own or [place.bring(numbers)]), target, lanes=lanes, width=width)
     return out
+
+
+def _around(tensors: list[Tensor], axis: int) -> list[Tensor] | None:
+    """Tensors as (factor, axis, factor) of the axes beside one, in the order of the last one's memory; None where they
+    are more than two factors."""
+    modes = [mode_layouts(t) for t in tensors]
+    along = [own.pop(axis) for own in modes]
+    rest = zipped(modes)
+    if rest is None or len(leaves(rest[0].shape)) > 2:
+        return None
+    found = []
+    for t, own, layout in zip(tensors, along, rest, strict=True):
+        (first, step), (second, stride) = [*zip(leaves(layout.shape), leaves(layout.stride), strict=True), (1, 0)][:2]
+        found.append(with_layout(t, joined([from_modes([first], [step]), own, from_modes([second], [stride])])))
+    return found
+
+
+def _compact(place: ExecutionSite, tensor: Tensor) -> Tensor:
+    """A compact copy."""
+    fresh = place.new(mode_sizes(tensor), tensor.dtype)
+    copied(tensor, fresh, engine=place.engine)
+    return fresh

@@ -1,0 +1,182 @@
+"""Order along an axis, on a device: a merge sort of keys and columns, and places in a sorted vector.
+
+Law: order[i, j, b] is the column of the element of row i that has j before it: equal elements keep their order, and NaN
+is greater than all others. Every thread finds what its own places of a merge have by a binary search (Odeh, Green et
+al., Merge Path, 2012), so no place is written but by its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ... import gpu
+from ...layout import ceil_div, size
+from ...tensor import DType, Tensor, i32, mode_sizes
+from .. import ArgFold, Expr, cached_launches
+from .copies import filled
+from .domain import THREADS, coordinate_of
+from .fold import as_rows
+from .operand import ExecutionSite, place_of, tensor_of
+
+SORTED = 1024
+"""Elements that a workgroup sorts in shared memory: their keys and columns have half of the 16 KiB of WebGPU."""
+WIDTHS = (16, 128, SORTED)
+"""Columns of a tile, the shortest that has the whole row."""
+
+
+def key_of(value: Expr, *, descending: bool = False) -> Expr:
+    """A whole number in the order of elements, NaN the greatest; or in the opposite order."""
+    key: Expr = ArgFold(True, value.dtype).lift(value)
+    return ~key if descending else key  # ~k is -1 - k, or the greatest u32 less k: it inverts the order of all
+
+
+def last_key(dtype: DType) -> int:
+    """The greatest key of elements of a type."""
+    return 0x7FFF_FFFF if ArgFold(True, dtype).key is i32 else 0xFFFF_FFFF
+
+
+def first_of(low: Any, high: Any, before: Callable[[Any], Any]) -> Any:
+    """The first of the numbers from low to below high that is not `before`, or high: those before it come first."""
+    while low < high:
+        middle = (low + high) // 2
+        if before(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def merged(keys: Callable[[Any], Expr], place: Any, left: tuple[Any, Any], right: tuple[Any, Any]) -> Any:
+    """Where the element lies that has `place` others before it when two sorted runs, (first, length), are merged: of
+    equal ones the left come first. `place` is below the sum of both lengths."""
+    (first, count), (second, other) = left, right
+    least = gpu.select(place > other, place - other, 0)
+    taken = first_of(least, gpu.minimum(place, count), lambda i: keys(first + i) <= keys(second + (place - 1 - i)))
+    rest = place - taken
+    mine = (taken < count) & ((rest >= other) | (keys(first + taken) <= keys(second + rest)))
+    return gpu.select(mine, first + taken, second + rest)
+
+
+@gpu.kernel(sizes={"x": "(?...)", "keys": "(?...)", "order": "(?...)"})
+def sort_tiles_kernel(x: Tensor, keys: tuple[Tensor, ...], order: Tensor, *, width: int, descending: bool) -> None:
+    """Sort each tile of so many columns of each row of x (rows, columns, batch) in shared memory: order[i, j, b] = its
+    columns, and keys[0][i, j, b] = their keys, if more is to be merged."""
+    high, (rows, columns, batch) = SORTED // width, (size(x, axis) for axis in range(3))
+    extents = ceil_div(rows, high), ceil_div(columns, width), batch
+    gpu.launch(grid=prod(extents), threads=THREADS)
+    (above, across, b), last = coordinate_of(gpu.workgroup.x, extents), last_key(x.dtype)
+    held, at = gpu.shared(ArgFold(True, x.dtype).key, SORTED), gpu.shared("u32", SORTED)
+    each = [gpu.thread + THREADS * v for v in range(SORTED // THREADS)]
+    # What is not there is last: no element that is comes after it.
+    for n in each:
+        row, column = above * high + n // width, across * width + n % width
+        key = gpu.constant(last, held.dtype)
+        with gpu.when((row < rows) & (column < columns)):
+            key = key_of(x[row, column, b], descending=descending)
+        held[n], at[n] = key, column
+    gpu.barrier()
+    # Sorted runs, side by side, become runs of twice the length.
+    for stage in gpu.loop(width.bit_length() - 1):
+        run = gpu.constant(1, "u32") << stage
+        found = []
+        for n in each:
+            first = n - n % (2 * run)
+            place = merged(lambda i: held[gpu.minimum(i, SORTED - 1)], n - first, (first, run), (first + run, run))
+            place = gpu.minimum(place, SORTED - 1)
+            found.append((held[place], at[place]))
+        gpu.barrier()
+        for n, (key, column) in zip(each, found, strict=True):
+            held[n], at[n] = key, column
+        gpu.barrier()
+    for n in each:
+        row, column = above * high + n // width, across * width + n % width
+        with gpu.when((row < rows) & (column < columns)):
+            for target in keys:
+                target[row, column, b] = held[n]
+            order[row, column, b] = gpu.cast(at[n], order.dtype)
+
+
+@gpu.kernel(sizes={"keys": "(?...)", "order": "(?...)", "new_keys": "(?...)", "new_order": "(?...)"})
+def merge_kernel(keys: Tensor, order: Tensor, run: Any, new_keys: tuple[Tensor, ...], new_order: Tensor) -> None:
+    """Merge each two runs of so many sorted columns: their keys and their columns in x."""
+    rows, columns, batch = (size(keys, axis) for axis in range(3))
+    extents = ceil_div(columns, THREADS), rows, batch
+    gpu.launch(grid=prod(extents), threads=THREADS)
+    across, row, b = coordinate_of(gpu.workgroup.x, extents)
+    n = across * THREADS + gpu.thread
+    with gpu.when(n < columns):
+        # The last runs of a row are shorter, and may be missing.
+        first = n - n % (2 * run)
+        count = gpu.minimum(run, columns - first)
+        other = gpu.minimum(run, columns - first - count)
+        last = columns - 1
+        place = merged(lambda i: keys[row, gpu.minimum(i, last), b], n - first, (first, count), (first + count, other))
+        place = gpu.minimum(place, last)
+        for target in new_keys:
+            target[row, n, b] = keys[row, place, b]
+        new_order[row, n, b] = order[row, place, b]
+
+
+def order_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, descending: bool) -> None:
+    """out[i, :, b] = the columns of row i of x in the order of their elements."""
+    shape, columns = tuple([size(x, axis) for axis in range(3)]), size(x, 1)
+    width = next((w for w in WIDTHS if w >= columns), SORTED)
+
+    def fresh(last: bool) -> tuple[tuple[Tensor, ...], Tensor]:
+        """Where the keys and the columns of a pass go."""
+        key = ArgFold(True, x.dtype).key
+        return ((), out) if last else ((place.new(shape, key, (1, 0, 2)),), place.new(shape, out.dtype, (1, 0, 2)))
+
+    keys, order = fresh(width >= columns)
+    place.run(sort_tiles_kernel, x, keys, order, width=width, descending=descending)
+    while width < columns:
+        width *= 2
+        new_keys, new_order = fresh(width >= columns)
+        place.run(merge_kernel, keys[0], order, width // 2, new_keys, new_order)
+        keys, order = new_keys, new_order
+
+
+@gpu.kernel(sizes={"x": "(?...)", "values": "(?...)", "sorter": "(?...)", "out": "(?...)"})
+def search_sorted_kernel(x: Tensor, values: Tensor, sorter: tuple[Tensor, ...], out: Tensor, *, right: bool) -> None:
+    """out[i] = how many elements of the sorted vector x are less than values[i], or not greater; x is in the order of
+    sorter[0], if that is given."""
+    count = size(x)
+    gpu.launch(grid=ceil_div(size(values), THREADS), threads=THREADS)
+    n = gpu.workgroup.x * THREADS + gpu.thread
+
+    def key(i: Any) -> Expr:
+        at = gpu.minimum(i, count - 1)
+        for order in sorter:
+            at = gpu.minimum(gpu.cast(order[at], "u32"), count - 1)
+        return key_of(x[at])
+
+    with gpu.when(n < size(values)):
+        mine = key_of(values[n])
+        out[n] = gpu.cast(first_of(0, count, lambda i: ~(mine < key(i)) if right else key(i) < mine), out.dtype)
+
+
+@cached_launches
+def ordered(call: str, x: object, axis: int, descending: bool, engine: str) -> Tensor:
+    """The columns, as i32, of the elements along an axis in order, where `x` is or `engine` computes."""
+    tensor = tensor_of(call, x)
+    place = place_of(call, engine, [tensor])
+    out = place.new(mode_sizes(tensor), i32)
+    if out.size:
+        order_rows(place, *as_rows(place, place.bring(tensor), out, axis), descending=descending)
+    return out
+
+
+@cached_launches
+def search_sorted(x: object, values: object, sorter: object | None, right: bool, engine: str) -> Tensor:
+    """Where each element of a vector stands in the sorted vector `x`, as i32, where they are or `engine` computes."""
+    given = [tensor_of("searchsorted", t) for t in (x, values, sorter) if t is not None]
+    place = place_of("searchsorted", engine, given)
+    out = place.new(mode_sizes(given[1]), i32)
+    if not given[0].size:
+        return filled(place, out, 0)
+    if out.size:
+        sources = [place.bring(t) for t in given]
+        place.run(search_sorted_kernel, sources[0], sources[1], tuple(sources[2:]), out, right=right)
+    return out
