@@ -43,7 +43,20 @@ from .language.atomics import (
     store,
 )
 from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
-from .language.control import at_most, barrier, launch, loop, note, shared, solve, uniform, unroll, when, workgroup
+from .language.control import (
+    at_most,
+    barrier,
+    in_order,
+    launch,
+    loop,
+    note,
+    shared,
+    solve,
+    uniform,
+    unroll,
+    when,
+    workgroup,
+)
 from .language.convert import convert
 from .language.folds import ArgFold, Fold
 from .language.functions import (
@@ -154,12 +167,13 @@ __all__ = [
     "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load",
     "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "awaited_by", "barrier",
     "bitcast", "cached_launches", "cast", "constant", "convert", "copy", "default_device", "deferred_engine",
-    "empty", "explain_matmul", "export", "fused", "kernel", "lane", "launch", "load", "loop", "note", "open_device",
-    "pointwise", "print", "profile", "ragged", "record", "reduce_columns", "reduce_rows", "select", "shared",
-    "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot",
-    "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add",
-    "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down",
-    "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune", "uniform", "unroll", "when",
-    "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce", "workgroup_scan",
+    "empty", "explain_matmul", "export", "fused", "in_order", "kernel", "lane", "launch", "load", "loop", "note",
+    "open_device", "pointwise", "print", "profile", "ragged", "record", "reduce_columns", "reduce_rows", "select",
+    "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
+    "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
+    "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
+    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
+    "uniform", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes",
+    "workgroup_reduce", "workgroup_scan",
 ]  # fmt: skip
 _refusing(globals(), ["array", "empty", "open_device", "static_type"])

@@ -9,11 +9,13 @@ import os
 from collections.abc import Iterable, Mapping
 
 import pytest
+import wgpu
 
 from cutepy.gpu.runtime import missing_runtimes
 from cutepy.gpu.runtime.adapters import RUNTIMES
 from cutepy.gpu.runtime.dawn import backend, extras
-from cutepy.gpu.runtime.program import MATRICES
+from cutepy.gpu.runtime.pipeline import BUFFER_TYPE
+from cutepy.gpu.runtime.program import MATRICES, Program
 
 FEATURES = ("shader-f16", "subgroups", MATRICES)
 
@@ -36,6 +38,23 @@ def verdict(text: str) -> list[str]:
         return [str(error)]
     messages = module.get_compilation_info_sync().messages
     return [f"{m.type}: {m.message}" for m in messages if "deprecated builtin" not in m.message]  # said of matrices
+
+
+def pipeline_refusal(program: Program) -> str:
+    """What Dawn says of a pipeline of a program, with the layout of its bindings; empty where it is content."""
+    device, compute = null_device(), wgpu.ShaderStage.COMPUTE
+    kinds = [{"type": BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
+    try:
+        bound = device.create_bind_group_layout(
+            entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(kinds)]
+        )
+        device.create_compute_pipeline(
+            layout=device.create_pipeline_layout(bind_group_layouts=[bound]),
+            compute={"module": device.create_shader_module(code=program.wgsl), "entry_point": program.entry},
+        )
+    except RUNTIMES["dawn"].errors as error:
+        return str(error)
+    return ""
 
 
 def refusals(texts: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, list[str]]:

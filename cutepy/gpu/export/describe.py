@@ -241,7 +241,7 @@ def _function(
                         "workgroup": list(launch.program.workgroup_size),
                         "grid": list(launch.grid),
                         "buffers": list(launch.buffers),
-                        "access": [binding.access for binding in launch.program.bindings],
+                        "access": ["read" if b.access == "read" else "read_write" for b in launch.program.bindings],
                         "params": [
                             {"type": param.type, "value": value}
                             for param, value in zip(launch.program.params, launch.values, strict=True)

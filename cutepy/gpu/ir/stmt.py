@@ -32,7 +32,8 @@ class Buffer:
     """An array that a kernel reads or writes.
 
     `length` counts elements; indices count in units of `width` elements: 1, or 2 or 4 where the array is declared
-    over vectors. `atomic` arrays hold atomic<i32> or atomic<u32>. `note` tells a reader the layout.
+    over vectors. `atomic` arrays hold atomic<i32> or atomic<u32>. `note` tells a reader the layout. A binding that is
+    only read and `in_order` is declared `read_write`: drivers then leave its loads where the text has them.
 
     An array of unknown length has a `shape`: extents, numbers or made of parameters. Each access of it begins its
     coordinates with those of its elements in that shape, lane by lane; the host sees that all of the shape is inside.
@@ -47,6 +48,7 @@ class Buffer:
     atomic: bool = False
     note: str = ""
     shape: tuple[int | Expr, ...] = ()
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

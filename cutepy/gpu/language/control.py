@@ -16,7 +16,7 @@ from ...tensor.bulk import offset_range
 from ...tensor.dtypes import as_dtype, bool_, c64
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
-from ..ir import AddressSpace, Barrier, Expr, builtin, settled
+from ..ir import AddressSpace, Barrier, Buffer, Expr, builtin, settled
 from ..ir.expr import describe
 from ..ir.operators import SUBGROUP_SIZES
 from ..ir.place import user_place
@@ -354,6 +354,21 @@ def uniform(value: Scalars) -> Any:
     if not isinstance(value, Expr):
         return value
     return uniform_value(trace, simplify(settled(value)), "gpu.uniform")
+
+
+def in_order(*tensors: Tensor) -> None:
+    """Loads of these tensors, which the kernel only reads, stay where it has them: a tile that is loaded before the
+    products of the one before it is on its way meanwhile.
+
+    Their bindings are declared `read_write`. NVIDIA's compiler moves loads of read-only bindings down to where the
+    value is used. Raises KernelError for a tensor that is no argument of the kernel.
+    """
+    current("gpu.in_order")
+    for tensor in tensors:
+        buffer = getattr(tensor.engine, "buffer", None)
+        if not isinstance(buffer, Buffer) or buffer.space != AddressSpace.STORAGE:
+            raise KernelError(f"{user_place()}: gpu.in_order({tensor}): give tensors that are arguments of the kernel")
+        object.__setattr__(buffer, "in_order", True)
 
 
 class Solve:

@@ -7,10 +7,10 @@ about the text is made here.
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-from ...tensor.dtypes import DType, f16, f32, i32, u32
+from ...tensor.dtypes import DType, MatrixType, f16, f32, i32, u32
 from .. import ir
 from ..ir import Kernel, check
-from ..runtime.program import Binding, ParamType, Program, ProgramParam
+from ..runtime.program import Access, Binding, ParamType, Program, ProgramParam
 from ..targets.wgsl import Dialect, write_wgsl
 from .branch_on_predicates import branch_on_predicates
 from .choose_widths import choose_widths
@@ -83,7 +83,7 @@ def compile_kernel(
     return Program(
         wgsl=source.text,
         entry=source.entry,
-        bindings=tuple([_binding(*pair) for pair in zip(kernel.buffers, ready.buffers, strict=True)]),
+        bindings=tuple([_binding(*pair, ready) for pair in zip(kernel.buffers, ready.buffers, strict=True)]),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
         params=tuple(ProgramParam(p.name, _TYPES[p.dtype]) for p in kernel.params),
@@ -98,11 +98,23 @@ def compile_kernel(
     )
 
 
-def _binding(buffer: ir.Buffer, lowered: ir.Buffer) -> Binding:
-    """An array as it is bound; one of unknown length has an element at least."""
-    element = lowered.width * lowered.dtype.bytes
+def _binding(buffer: ir.Buffer, lowered: ir.Buffer, kernel: Kernel) -> Binding:
+    """An array as it is bound; one of unknown length has an element at least, or a matrix where these are moved."""
+    element = max([lowered.width * lowered.dtype.bytes, *_matrices(kernel).get(lowered, ())])
     whole = element if buffer.shape else buffer.length * buffer.dtype.bytes
-    return Binding(buffer.name, "read_write" if buffer.writable else "read", whole, element)
+    access: Access = "read_write" if buffer.writable else "in_order" if buffer.in_order else "read"
+    return Binding(buffer.name, access, whole, element)
+
+
+def _matrices(kernel: Kernel) -> dict[ir.Buffer, list[int]]:
+    """The bytes of the matrices of a subgroup that are loaded from each array, or stored to it."""
+    moved = [(node.buffer, node.dtype) for node in ir.all_nodes(kernel.body) if isinstance(node, ir.MatrixLoad)]
+    moved += [(s.buffer, s.value.dtype) for s in ir.statements(kernel.body) if isinstance(s, ir.MatrixStore)]
+    found: dict[ir.Buffer, list[int]] = {}
+    for buffer, kind in moved:
+        assert isinstance(kind, MatrixType)
+        found.setdefault(buffer, []).append(kind.rows * kind.columns * kind.element.bytes)
+    return found
 
 
 __all__ = ["PASSES", "Pass", "compile_kernel", "drop_stated", "drop_unused", "finish", "lower", "stated_alone"]

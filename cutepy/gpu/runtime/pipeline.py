@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GROUPS_KEPT = 4096
 """Bind groups that a device keeps: those of some ten steps of a model, a few hundred bytes each."""
-_BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
+BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage", "in_order": "storage"}
 _PROBE = """@group(0) @binding(0) var<storage, read_write> found: array<u32>;
 @compute @workgroup_size(128)
 fn probe(@builtin(subgroup_size) size: u32, @builtin(local_invocation_index) thread: u32) {
@@ -72,7 +72,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
         )
     try:
-        types = [{"type": _BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
+        types = [{"type": BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
         compute = wgpu.ShaderStage.COMPUTE
         buffers_layout = gpu.create_bind_group_layout(
             entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(types)]

@@ -19,7 +19,8 @@ from typing import Literal
 from ...errors import DeviceError, KernelError
 from .formulas import Formula, evaluate
 
-Access = Literal["read", "read_write"]
+Access = Literal["read", "read_write", "in_order"]
+"""How a tensor is used: what is `in_order` is read alone, by a binding that is declared `read_write`."""
 Dialect = Literal["naga", "tint"]  # of WGSL: what wgpu-native takes, what Dawn and Chromium take
 #: The feature by which a device grants matrices of a subgroup, as Dawn calls it.
 MATRICES = "chromium-experimental-subgroup-matrix"
@@ -59,7 +60,8 @@ class LaunchPlan:
 @dataclass(frozen=True, slots=True)
 class Binding:
     """One tensor of a program: its name in the source, how it is used, and the bytes that it must have at least;
-    `element_bytes` are those of an element of the array in the source, 0 where the array is as long as `min_bytes`.
+    `element_bytes` are those of an element of the array in the source, or of a matrix of a subgroup that is moved at
+    once, 0 where the array is as long as `min_bytes`.
 
     >>> Binding("x", "read", 10).source_bytes
     12

@@ -134,7 +134,7 @@ class WgslPrinter(Printer):
 
     def declarations(self) -> Iterator[str]:
         for i, buffer in enumerate(self.kernel.buffers):
-            access = "read_write" if buffer.writable else "read"
+            access = "read_write" if buffer.writable or buffer.in_order else "read"
             note = f"  // {buffer.note}" if buffer.note else ""
             name = self.name_of(buffer, buffer.name)
             yield f"@group(0) @binding({i}) var<storage, {access}> {name}: array<{self.element(buffer)}>;{note}"

@@ -40,6 +40,11 @@ def uniform_value(trace: Trace, value: ir.Expr, what: str) -> ir.Expr:
     if isinstance(last, ir.Let) and last.var is value and _is_shared(trace, last.value):
         block.pop()
         return _load(trace, value, last.value, None)
+    if isinstance(last, ir.Atomic) and last.op == "Load" and last.result is value:
+        element = ir.load(last.buffer, last.index, place=last.place)
+        if _is_shared(trace, element):
+            block.pop()
+            return _load(trace, value, element, None)
     # 2. Any other value: thread 0 puts it where all read it.
     source = value if isinstance(value, ir.Var) else trace.let("own", value)
     length_one = [b for b in trace.local if b.note == _NOTE and b.dtype is value.dtype]

@@ -283,7 +283,8 @@ def _is_uniform(model: Model, value: Expr, uniform: dict[Expr, bool]) -> bool:
     """Whether `value` is proven to be the same in all threads; `uniform` memoises the answer for its nodes."""
 
     def leaf(node: Expr) -> bool:
-        return node is not model.tid and (model.is_id(node) or isinstance(node, Param))
+        own = model.is_id(node) or isinstance(node, Param) or node in model.agreed
+        return own and node is not model.tid
 
     return is_uniform(value, leaf, model.readable.__contains__, uniform)
 

@@ -72,8 +72,8 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
     tickets |= _kept(walk, tickets)
     facts, products = _size_facts(kernel, walk.groups)
     ascending = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Ascending)) & readable
-    of_sizes = facts, products, ascending
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets, *of_sizes)
+    ids, of_sizes, agreed = (walk.tid, groups, workgroup), (facts, products, ascending), frozenset(walk.agreed)
+    return Model(kernel, items, *found, *ids, readable, walk.work, *told, tickets, *of_sizes, agreed=agreed)
 
 
 def _kept(walk: "_Walk", tickets: Mapping[ir.Expr, Ticket]) -> dict[ir.Expr, Ticket]:
@@ -185,6 +185,7 @@ class _Walk:
         self.stored: list[tuple[Access, ir.Expr | None]] = []
         self.work: list[Work] = []
         self.copies: dict[ir.Expr, ir.Expr] = {}
+        self.agreed: set[ir.Expr] = set()
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
@@ -330,6 +331,7 @@ class _Walk:
             if first.dtype is var.dtype and all(x in frozenset(self.groups) or isinstance(x, ir.Param) for x in asks):
                 value = first if all(map(ir.is_pure, ir.nodes(first))) else value
             self.copies[value] = first
+        self.agreed.add(value)
         self.known[var] = value
 
     def let(self, var: ir.Var, value: ir.Expr) -> None:

@@ -219,6 +219,7 @@ class Model:
     lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
     atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
     that are products of a number and two others. Of `ascending` arrays the user says that their elements are sorted.
+    `agreed` are the unknowns that each thread of a workgroup has alike, by `UniformLoad`.
     """
 
     kernel: Kernel
@@ -238,6 +239,7 @@ class Model:
     facts: tuple[Affine[Expr, int], ...] = ()
     products: Mapping[Expr, tuple[int, Expr, Expr]] = field(default_factory=dict)
     ascending: frozenset[Buffer] = frozenset()
+    agreed: frozenset[Expr] = frozenset()
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
