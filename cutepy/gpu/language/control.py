@@ -362,6 +362,21 @@ def in_order(*tensors: Tensor) -> None:
 
     Their bindings are declared `read_write`. NVIDIA's compiler moves loads of read-only bindings down to where the
     value is used. Raises KernelError for a tensor that is no argument of the kernel.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def sums(x, y):
+    ...     gpu.launch(threads=4)
+    ...     gpu.in_order(x)
+    ...     following, total = x[gpu.thread, 0], 0.0
+    ...     for k in gpu.loop(8):
+    ...         value, following = following, x[gpu.thread, gpu.minimum(k + 1, 7)]
+    ...         total += value
+    ...     y[gpu.thread] = total
+    >>> x, y = np.ones((4, 8), np.float32), np.zeros(4, np.float32)
+    >>> sums.interpret(x, y); y.tolist(), "read_write> x" in sums.wgsl(x, y)
+    ([8.0, 8.0, 8.0, 8.0], True)
     """
     current("gpu.in_order")
     for tensor in tensors:

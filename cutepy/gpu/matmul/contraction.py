@@ -326,7 +326,8 @@ def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     if isinstance(plan, Plan):
         return operands
     a, b, c = operands
-    return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
+    first, second = (of_whole_tiles(place, t, plan.slab(i), matrices=not plan.stages) for i, t in enumerate((a, b)))
+    return first, second, c
 
 
 def _run(

@@ -232,10 +232,23 @@ def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> N
     copy(*parts)
 
 
-def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
-    """An operand of whole tiles that are read in vectors of 4: itself, or a copy that has zeros beyond its elements."""
-    steps = [abs(step) for mode in mode_layouts(tensor) for step in leaves(mode.stride)]
-    aligned = 1 in least_strides(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
+def holds_matrices(tensor: Tensor) -> bool:
+    """Whether matrices of a subgroup lie in a tensor: rows or columns of neighbours, at multiples of 16 bytes."""
+    if not isinstance(tensor.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in mode_layouts(tensor)[:2]):
+        return False
+    return _aligned(tensor, 16 // tensor.dtype.bytes)
+
+
+def _aligned(tensor: Tensor, unit: int) -> bool:
+    """Whether its elements are neighbours along a mode, and all other steps multiples of `unit`."""
+    apart = [abs(step) for mode in mode_layouts(tensor) for step in leaves(mode.stride) if abs(step) != 1]
+    return 1 in least_strides(tensor) and not any(place % unit for place in (*apart, tensor.offset))
+
+
+def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int], *, matrices: bool = False) -> Tensor:
+    """An operand of whole tiles that are read in vectors of 4, or as `matrices`: itself, or a copy that has zeros
+    beyond its elements."""
+    aligned = holds_matrices(tensor) if matrices else _aligned(tensor, 4)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
         return tensor
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
