@@ -138,7 +138,7 @@ def copy() -> None:
 
 def attention(causal: bool, module: str = "attention") -> None:
     """4 batches of 16 heads, 4,096 x 64; by matrices of a subgroup in f16."""
-    from cutepy import Layout, gpu, make_tensor
+    from cutepy import Layout, Tensor, gpu, make_tensor
 
     kernel, dtype = import_module(module).attention, "f16" if module == "attention_matrices" else "f32"
     length, width, heads = (128, 64, 2) if SMALL else (4096, 64, 64)
@@ -146,6 +146,8 @@ def attention(causal: bool, module: str = "attention") -> None:
     Q, K, V = (g.standard_normal((heads, length, width), np.float32).astype(DTYPES[dtype]) for _ in "QKV")
     layout = Layout((length, width, heads), (width, 1, length * width))
     q, k, v, o = (gpu.array(make_tensor(x, layout)) for x in (Q, K, V, np.zeros_like(Q)))
+    if dtype == "f16":  # heads of queries in groups of one
+        q, o = (Tensor(t.engine, Layout((length, width, 1, heads), (width, 1, 0, length * width))) for t in (q, o))
     there = None
     if torch() is not None:
         on = [x.reshape(max(1, heads // 16), -1, length, width) for x in on_torch(Q, K, V)]
@@ -160,7 +162,7 @@ def attention(causal: bool, module: str = "attention") -> None:
         scores[:, np.arange(length) > rows[:, None]] = -np.inf
     weights = np.exp(scores - scores.max(2, keepdims=True))
     right = np.einsum("hij,hjd->hid", weights / weights.sum(2, keepdims=True), V[which].astype(np.float64))
-    say(words, "|", error(o.numpy()[rows][:, :, which].transpose(2, 0, 1), right))
+    say(words, "|", error(o.numpy().reshape(length, width, heads)[rows][:, :, which].transpose(2, 0, 1), right))
 
 
 def scan(dtype: str) -> None:

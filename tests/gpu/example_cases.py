@@ -59,6 +59,8 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "causal": {"length": 70, "width": 32, "heads": 2},
         "whole tiles": {"length": 128, "width": 64, "heads": 1, "causal": False},
         "uneven": {"length": 145, "width": 64, "heads": 2, "causal": False},
+        "a cache": {"length": 5, "width": 64, "heads": 2, "keys": 150, "group": 2},
+        "a window": {"length": 145, "width": 64, "heads": 1, "keys": 160, "window": 40},
     },
     "dropout": {"whole tiles": {"n": 2048}, "uneven": {"n": 1003, "seed": 4_000_000_000}},
     "layer_norm": {

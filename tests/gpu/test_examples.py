@@ -13,7 +13,7 @@ from cutepy import Layout, Tensor, make_tensor, recast
 from cutepy.gpu.runtime.program import Limits
 
 #: Lines of a kernel, where an expert's first try had more than 40 (of attention 53, without matrices).
-MOST_LINES = {"attention": 52, "attention_matrices": 59}
+MOST_LINES = {"attention": 52, "attention_matrices": 81}
 
 
 @pytest.mark.parametrize(("name", "variant"), example_cases.CASES)
@@ -70,9 +70,9 @@ def test_attention_is_proven_for_4_batches_of_16_heads(causal: bool) -> None:
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_attention_by_matrices_is_proven_for_4_batches_of_16_heads(causal: bool) -> None:
-    layout = Layout((4096, 64, 64), (64, 1, 4096 * 64))
-    heads = [make_tensor(np.zeros(layout.cosize, np.float16), layout) for _operand in "QKVO"]
-    assert importlib.import_module("attention_matrices").attention.verify(*heads, causal=causal).ok
+    Q, K, V, O = (np.zeros((64, 4096, 64), np.float16).transpose(1, 2, 0) for _operand in "QKVO")
+    kernel, room = importlib.import_module("attention_matrices").attention, Limits(workgroup_bytes=49152)
+    assert kernel.verify(Q[:, :, None], K, V, O[:, :, None], causal=causal, limits=room).ok
 
 
 @pytest.mark.parametrize("n", [2**26, 1_000_003])
