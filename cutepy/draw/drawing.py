@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from binascii import b2a_base64
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from importlib import import_module
 from inspect import signature
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Unpack
 from ..errors import BARE, CutepyError, DrawError, NotationError, shown
 from ..layout.text.lines import pieces
 from ..layout.text.parse import Lines, is_foreign, parse_expression, parse_tiler, read_lines
+from . import palette
 from .grid import Figure, shorten
 from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
 from .printers.html import Html, boxed, html, page
@@ -193,8 +194,9 @@ def draw(
 
     Views have options, which choose their view: `tiler`, `tile`, `threads`, `thread` (tiles), `over` (tv), `width`
     (memory), `element_bytes`, `banks`, `bank_bytes` (banks). All have `title`, `theme` ("auto", "light", "dark"),
-    `heads` ("nested", "index", "none"), `palette` ("distinct", "ordered"), `legend`, `highlight` (a coordinate with
-    `_`), `limit` (cells above which only the corners are drawn) and `background`; `style` holds these together.
+    `heads` ("nested", "index", "none"), `palette` ("distinct", "ordered", or colours, "#e41a1c #377eb8"), `cell_size`
+    (pixels at least), `legend`, `highlight` (a coordinate with `_`), `limit` (cells above which only the corners are
+    drawn) and `background`; `style` holds these together.
 
     >>> from cutepy.layout import Layout
     >>> print(draw(Layout((2, 4), (4, 1)), tiler=(2, 2), title="two tiles"))
@@ -222,6 +224,10 @@ def draw(
             raise  # what a function of the user's raises is the user's own
         given = "".join(f", {name}={shown(value)}" for name, value in options.items())
         raise DrawError(f"draw({shown(thing)}{given}): this has no picture: {error}") from error
+    if chosen.own_colors:
+        figure = figure.painted(lambda paint: palette.recolored(paint, chosen.own_colors))
+    if chosen.cell_size:
+        figure = figure.mapped(lambda grid: replace(grid, cell_size=chosen.cell_size))
     return Drawing(figure, chosen, (thing, asked, color, label))
 
 
@@ -258,7 +264,7 @@ def _integer(text: str) -> object:
 
 _READ: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("legend", "background"), _flag),
-    **dict.fromkeys(("limit", "width", "thread", "element_bytes", "banks", "bank_bytes"), _integer),
+    **dict.fromkeys(("limit", "cell_size", "width", "thread", "element_bytes", "banks", "bank_bytes"), _integer),
     **dict.fromkeys(("highlight", "tiler", "tile", "threads", "over"), parse_tiler),
 }
 """How options are read that are more than a text."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise
 from operator import mul
 from typing import TypeAlias, TypeVar
@@ -77,7 +77,8 @@ class Grid:
 
     `groups` numbers what belongs together: a heavy line runs where it changes. `marked` cells get a frame. `spans`
     gives cells that are wider than one place; the places that they cover have empty labels. `detail(i)` is the long
-    hint of cell i. `least_width` is a width in characters that text labels keep at least.
+    hint of cell i. `least_width` is a width in characters that text labels keep at least, `cell_size` the pixels that a
+    cell has at least.
 
     `source` is the layout that the cells show, and `indices` holds the colexicographic indices of it at each cell: one
     where a cell is a coordinate, several where coordinates share a cell, none in a gap. `links` numbers what a cell
@@ -103,6 +104,7 @@ class Grid:
     spans: Mapping[int, int] = field(default_factory=dict)
     detail: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     least_width: int = 1
+    cell_size: int = 0
     source: AnyLayout | None = field(default=None, repr=False)
     indices: Cells = field(default=(), repr=False)
     links: Cells = field(default=(), repr=False)
@@ -157,6 +159,7 @@ class Grid:
             frozenset(new for new, cell in enumerate(kept) if cell in self.marked),
             detail=(lambda cell: detail(kept[cell])) if detail else None,
             least_width=self.least_width,
+            cell_size=self.cell_size,
             source=self.source,
             indices=of(self.indices),
             links=of(self.links),
@@ -177,8 +180,10 @@ class Figure:
 
     >>> from cutepy import draw
     >>> figure = draw("(4,8):(8,1)").figure
-    >>> len(figure.grids), figure.cells, len(figure.pieces), len(figure.paints) > 0
-    (1, 32, 1, True)
+    >>> len(figure.grids), figure.cells, len(figure.pieces), figure.painted(lambda paint: "w").paints
+    (1, 32, 1, ['w'])
+    >>> figure.mapped(lambda grid: grid.cut(0, 4)).cells
+    16
     """
 
     panels: tuple[tuple[Grid | None, ...], ...]
@@ -197,6 +202,15 @@ class Figure:
             return self.panels
         starts = range(0, first.columns.size, FOLDED_ROW)
         return tuple((first.cut(start, min(start + FOLDED_ROW, first.columns.size)),) for start in starts)
+
+    def painted(self, paint_of: Callable[[str], str]) -> Figure:
+        """The same figure with other paints, each by what it was."""
+        found = self.mapped(lambda grid: replace(grid, paints=tuple(map(paint_of, grid.paints))))
+        return replace(found, legend=tuple((paint_of(paint), name) for paint, name in self.legend))
+
+    def mapped(self, change: Callable[[Grid], Grid]) -> Figure:
+        """The same figure of changed grids."""
+        return replace(self, panels=tuple(tuple(grid and change(grid) for grid in row) for row in self.panels))
 
     @property
     def grids(self) -> list[Grid]:

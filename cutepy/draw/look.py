@@ -31,6 +31,8 @@ LAYOUT_VIEWS = tuple([name for name in get_args(ViewName) if name not in TENSOR_
 SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png", ".pdf", ".eps")
 DRAWN_CELLS = 128 * 128
 """Pictures of more cells show their corners instead."""
+LARGEST_CELL = 400
+"""Pixels that a cell may be asked to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,14 @@ class Style:
     `title`: the line above, the layout itself if None, nothing if empty. `theme`: "auto" follows the reader's system,
     "light" and "dark" do not. `heads`: coordinates beside the grid level by level ("nested"), plain indices, or none.
     `palette`: colours that tell numbers apart ("distinct", as threads and tiles have them) or that show their order
-    ("ordered", as banks and swizzles have them). `legend`: what colours mean. `highlight`: a coordinate with `_`, whose
-    cells are framed. `limit`: above so many cells only the corners are drawn. `background`: a sheet behind the picture,
-    so that it can be read on any page.
+    ("ordered", as banks and swizzles have them), or colours of your own, "#e41a1c #377eb8" or a sequence of such, which
+    numbers take in turns and a ramp from the first to the last. `cell_size`: pixels that a cell is wide and high at
+    least, whatever it says. `legend`: what colours mean. `highlight`: a coordinate with `_`, whose cells are framed.
+    `limit`: above so many cells only the corners are drawn. `background`: a sheet behind the picture, so that it can be
+    read on any page.
 
-    >>> Style(heads="index").but(theme="dark").theme
-    'dark'
+    >>> Style(heads="index").but(theme="dark").theme, Style(palette="#e41a1c #37b").own_colors
+    ('dark', ('e41a1c', '3377bb'))
     >>> try:
     ...     Style(theme="sepia")
     ... except DrawError as error:
@@ -56,24 +60,43 @@ class Style:
     title: str | None = None
     theme: Theme = "auto"
     heads: Heads = "nested"
-    palette: Palette | None = None
+    palette: Palette | str | Sequence[str] | None = None
+    cell_size: int = 0
     legend: bool = True
     highlight: Coordinate = None
     limit: int = DRAWN_CELLS
     background: bool = True
 
     def __post_init__(self) -> None:
-        for name, allowed in (("theme", get_args(Theme)), ("heads", get_args(Heads)), ("palette", get_args(Palette))):
+        for name, allowed in (("theme", get_args(Theme)), ("heads", get_args(Heads))):
             asked = getattr(self, name)
-            if not (isinstance(asked, str) and asked in allowed) and not (asked is None and name == "palette"):
+            if not (isinstance(asked, str) and asked in allowed):
                 raise DrawError(f"{name}={shown(asked)}: it is one of {', '.join(allowed)}")
+        if isinstance(self.palette, (list, tuple)) and all(isinstance(one, str) for one in self.palette):
+            object.__setattr__(self, "palette", " ".join(self.palette))  # as a text says it
+        if not isinstance(self.palette, str | None):
+            raise DrawError(f"palette={shown(self.palette)}: it is a text, or a sequence of colours")
+        try:
+            _ = self.own_colors
+        except DrawError as error:
+            raise DrawError(
+                f"palette={shown(self.palette)}: it is {', '.join(get_args(Palette))}, or {error}"
+            ) from None
         if not isinstance(self.title, str | None):
             raise DrawError(f"title={shown(self.title)}: it is a text, or None")
         for name in ("legend", "background"):
             if not isinstance(getattr(self, name), bool):
                 raise DrawError(f"{name}={shown(getattr(self, name))}: it is True or False")
+        if type(self.cell_size) is not int or not 0 <= self.cell_size <= LARGEST_CELL:
+            raise DrawError(f"cell_size={shown(self.cell_size)}: the pixels are from 0 to {LARGEST_CELL}")
         if type(self.limit) is not int or not 16 <= self.limit <= 1 << 18:
             raise DrawError(f"limit={self.limit!r}: the number of cells is from 16 to {1 << 18}")
+
+    @property
+    def own_colors(self) -> tuple[str, ...]:
+        """The colours of the user's own, as hexadecimal digits; none where the palette is a name."""
+        named = self.palette is None or self.palette in get_args(Palette)
+        return () if named else palette.own_colors(str(self.palette))
 
     def but(self, **changes: object) -> Style:
         """The same style with some fields changed."""
@@ -96,7 +119,7 @@ class Look:
         """The paint of thread, tile or bank `number` of `count`, from the palette asked for or else the `usual` one."""
         if (self.style.palette or usual) == "ordered":
             return palette.ordered(number, count, fade)
-        return palette.color(number, fade)
+        return palette.color(number % len(self.style.own_colors or range(number + 1)), fade)
 
     def labelled_by(self, *allowed: str) -> str | CellFunction:
         """The asked-for label, the first of `allowed` if none was asked for; DrawError for another name."""
@@ -138,7 +161,8 @@ class Options(TypedDict, total=False):
     title: str | None
     theme: Theme
     heads: Heads
-    palette: Palette | None
+    palette: Palette | str | Sequence[str] | None
+    cell_size: int
     legend: bool
     highlight: Coordinate
     limit: int
@@ -161,7 +185,8 @@ OPTIONS = {
     "title": "the line above the picture",
     "theme": "auto, light or dark",
     "heads": "what stands beside the grid: nested, index or none",
-    "palette": "distinct colours, or ordered ones",
+    "palette": 'distinct, ordered, or colours, "#e41a1c #377eb8"',
+    "cell_size": "pixels that a cell is wide and high at least",
     "legend": "yes or no",
     "highlight": 'the slice to frame, "(1,_)"',
     "limit": "the most cells drawn; above, only the corners are",

@@ -3,18 +3,19 @@
 A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are distinct colours, for
 threads and tiles; `s` and `u` before the number fade them (values of one thread). `o0` to `o31` are ordered, for banks
 and swizzles; `p` and `q` fade these. `g0` to `g15` is the ramp of offsets; `w` is plain, `x` a hole, `e` the gap of an
-abbreviated picture.
+abbreviated picture. `h` and six hexadecimal digits are a colour of the user's own, which `i` and `j` fade.
 
 The 32 colours were found by search: any two of them are at least 10 apart (CIE76) for readers with deuteranopia, and
 neighbours whose numbers differ by 1, 2, 4, 8 or 16 at least 14. Text in `INK` has a contrast of at least 4.5 on every
 one of them. `tests/draw/test_palette.py` computes both. The ramp runs through OKLCH with lightness falling steadily.
 The ordered colours are a wheel of hues in OKLCH, lighter and darker in turn: an order is seen at a glance, but numbers
-2, 4 or 8 apart look alike to readers with deuteranopia.
+2, 4 or 8 apart look alike to readers with deuteranopia. A colour of the user's own that text cannot be read on is mixed
+with the paper of its theme until it can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -67,7 +68,7 @@ _FIXED = INKS | {
     HOLE: {"light": "f0f1f3", "dark": "21262d"},
     GAP: INKS["paper"],
 }
-_FADES = {"c": 0, "s": 14, "u": 28, "o": 0, "p": 14, "q": 28}
+_FADES = {"c": 0, "s": 14, "u": 28, "o": 0, "p": 14, "q": 28, "h": 0, "i": 14, "j": 28}
 """How far a fade goes towards the paper, in percent."""
 
 
@@ -104,11 +105,61 @@ def ramp(value: int, low: int, high: int) -> str:
     return f"g{(value - low) * RAMP // (high - low + 1)}"
 
 
+@lru_cache(maxsize=64)
+def own_colors(text: str) -> tuple[str, ...]:
+    """The colours that a text lists, each as six hexadecimal digits.
+
+    >>> own_colors("#e41a1c #37b, 4daf4a")
+    ('e41a1c', '3377bb', '4daf4a')
+
+    Raises DrawError for anything else, and for more than 32 colours.
+    """
+    digits = [entry.removeprefix("#").lower() for entry in text.replace(",", " ").split()]
+    if not 1 <= len(digits) <= COLORS or not all(
+        len(d) in (3, 6) and set(d) <= set("0123456789abcdef") for d in digits
+    ):
+        raise DrawError(f"1 to {COLORS} colours of 3 or 6 hexadecimal digits each, as '#e41a1c #37b'")
+    return tuple("".join(2 * digit for digit in entry) if len(entry) == 3 else entry for entry in digits)
+
+
+def recolored(paint: str, colors: Sequence[str]) -> str:
+    """A paint in one of these colours: the one of its number, in turns; on the ramp as far along them. Others stay.
+
+    >>> recolored("c3", ("e41a1c", "377eb8")), recolored("s0", ("e41a1c",)), recolored("g8", ("e41a1c", "377eb8"))
+    ('h377eb8', 'ie41a1c', 'h377eb8')
+    """
+    kind, number = paint[:1], paint[1:]
+    if kind not in "csuopqg" or not number:
+        return paint
+    place = int(number) * len(colors) // RAMP if kind == "g" else int(number) % len(colors)
+    return f"{'hij'[_FADES.get(kind, 0) // 14]}{colors[place]}"
+
+
+def _luminance(color: bytes) -> float:
+    """The relative luminance of WCAG 2, from 0 to 1."""
+    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in color))
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _mixed(color: bytes, paper: bytes, far: int) -> bytes:
+    """A colour so many percent of the way to the paper, in sRGB, rounded to nearest."""
+    return bytes((mine * (100 - far) + other * far + 50) // 100 for mine, other in zip(color, paper, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _legible(digits: str, theme: Theme) -> str:
+    """The colour nearest to this one, on the way to the paper, on which the theme's text has a contrast of 4.5."""
+    ink, paper, color = (bytes.fromhex(it) for it in (INKS["ink"][theme], INKS["paper"][theme], digits))
+    mixes = (_mixed(color, paper, far) for far in range(101))
+    low_high = ((sorted((_luminance(ink), _luminance(mixed))), mixed) for mixed in mixes)
+    return next(mixed for (low, high), mixed in low_high if (high + 0.05) / (low + 0.05) >= 4.5).hex()
+
+
 def value(paint: str, theme: Theme) -> str:
     """The colour of a paint as six hexadecimal digits.
 
-    >>> value("c0", "light"), value("g15", "dark")
-    ('5f94da', '0975a2')
+    >>> value("c0", "light"), value("g15", "dark"), value("h000080", "light")
+    ('5f94da', '0975a2', '7d7dbe')
 
     Raises DrawError for a name that is no paint.
     """
@@ -119,17 +170,19 @@ def value(paint: str, theme: Theme) -> str:
     if number.isascii() and number.isdecimal() and len(number) < 3:
         if kind == "g" and int(number) < RAMP:
             return (_LIGHT_RAMP if theme == "light" else _DARK_RAMP)[int(number)]
-        if kind in _FADES and int(number) < COLORS:
+        if kind in "csuopq" and int(number) < COLORS:
             wheel, distinct = (_LIGHT_WHEEL, _LIGHT) if theme == "light" else (_DARK_WHEEL, _DARK)
-            # Fading mixes in sRGB: far percent of the paper's colour, rounded to nearest.
-            table = distinct if kind in "csu" else wheel
-            parts = zip(bytes.fromhex(table[int(number)]), bytes.fromhex(INKS["paper"][theme]), strict=True)
-            far = _FADES[kind]
-            return bytes((mine * (100 - far) + other * far + 50) // 100 for mine, other in parts).hex()
+            return _faded((distinct if kind in "csu" else wheel)[int(number)], kind, theme)
+    if kind in ("h", "i", "j") and len(number) == 6 and own_colors(number):
+        return _faded(_legible(number, theme), kind, theme)
     raise DrawError(
         f"{paint!r} is no paint; there are w, x, e, g0 to g{RAMP - 1}, "
         f"c0 to c{COLORS - 1} (s, u fade), o0 to o{COLORS - 1} (p, q fade)"
     )
+
+
+def _faded(digits: str, kind: str, theme: Theme) -> str:
+    return _mixed(bytes.fromhex(digits), bytes.fromhex(INKS["paper"][theme]), _FADES[kind]).hex()
 
 
 @lru_cache(maxsize=1024)

@@ -319,10 +319,11 @@ def cell_size(grid: Grid) -> tuple[int, int]:
     for cell, span in grid.spans.items():
         widest = max(widest, *(-(-width(line) // span) for line in grid.labels[cell].split("\n")))
     if not widest:
-        return _BARE, _BARE
+        return max(_BARE, grid.cell_size), max(_BARE, grid.cell_size)
     # 11 and 10 pixels are the clearance left and right, above and below a label.
     across = max(_SMALLEST, int(widest * FONT * ADVANCE) + 11)
-    return across, max(_SMALLEST if across == _SMALLEST else 30, lines * _LINE + 10)
+    down = max(_SMALLEST if across == _SMALLEST else 30, lines * _LINE + 10)
+    return max(across, grid.cell_size), max(down, grid.cell_size)
 
 
 def _side_widths(grid: Grid) -> list[int]:

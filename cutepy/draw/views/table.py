@@ -275,11 +275,12 @@ def painter_of(table: Table, color: str | CellFunction, look: Look) -> Painter:
 def paint_from(answer: object) -> str:
     """The paint that a color function means: a number of a color, or a name of `palette`."""
     if isinstance(answer, str):
-        palette.value(answer, "light")
-        return answer
+        paint = f"h{palette.own_colors(answer)[0]}" if answer.startswith("#") else answer
+        palette.value(paint, "light")
+        return paint
     if isinstance(answer, int) and answer >= 0:
         return palette.color(int(answer))
-    raise DrawError(f"the color function gave {answer!r}; it gives a number from 0 or the name of a paint")
+    raise DrawError(f"the color function gave {answer!r}; it gives a number from 0, a paint's name, or as '#e41a1c'")
 
 
 def _tile_number(index: int, shape: IntTuple, *, raked: bool) -> int:

@@ -10,7 +10,7 @@ const EXAMPLES = {
 };
 const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree", compare: "Side by side" };
 const FIELDS = { tiles: [["tiler", "tile"], ["tile", "show tile"], ["threads", "its threads"]], tv: [["over", "over the tile"]], memory: [["width", "offsets a row"]], banks: [["element_bytes", "bytes an element"], ["banks", "banks"]], grid: [["highlight", "frame"]] };
-const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)" };
+const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)", palette: "#e41a1c #37b" };
 const OWN = ["e", "view", "thread", "value", "cell", "bytes", "access", "lanes", "puzzle"]; // of the address; options of these names have o. before them
 const THEMES = { auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
@@ -179,11 +179,10 @@ const page = {
   },
 
   newFields(view, [colors, labels]) {
-    const fields = (FIELDS[view] ?? []).map(([name, title]) => {
+    const fields = [...(FIELDS[view] ?? []), ["palette", "colours"]].map(([name, title]) => {
       return [title, element("input", "", { name, size: 7, spellcheck: "false", autocomplete: "off" })];
     });
-    const palettes = ["tv", "tiles", "banks", "swizzle"].includes(view) ? ["usual", "distinct", "ordered"] : [];
-    for (const [name, all] of [["color", colors], ["label", labels], ["palette", palettes]]) {
+    for (const [name, all] of [["color", colors], ["label", labels]]) {
       if (!all.length) continue;
       const select = element("select", "", { name });
       select.append(...all.map((one) => element("option", one)));
