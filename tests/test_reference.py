@@ -11,17 +11,20 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from random import Random
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from junk_calls import ARRAYS
 
-from cutepy import gpu, ops
+from cutepy import Layout, gpu, make_tensor, ops, parse_layout
+from cutepy.errors import CutepyError, OperandError, shown
 from cutepy.tensor.functions import IN_KERNELS, NAMED, Function
 
 ROOMS = [
@@ -31,6 +34,8 @@ OPERANDS = re.compile(r"Layout|IntTuple|Tensor|Array|Operand|ndarray|Coordinate|
 TERMS = """shapes? ranks? extents? ax[ie]s modes? dimensions? coordinates? bytes bits elements? index indices offsets?
 threads? lanes? sizes? strides? vectors? matri(?:x|ces) leaves integer numbers? rows? tiles?"""
 MEASURE = re.compile(rf"\([\w ]+(?:, ?[\w ]+)+\)|\b(?:{'|'.join(TERMS.split())})\b")
+SLOW = ("conflict_free", "widest_copy", "vectorised", "convert", "draw")
+"""What searches, or draws: for any layouts it would take long."""
 REFUSAL = re.compile(r"\bRaises?\b|\brefus|\b[A-Z]\w*Error\b")
 
 
@@ -168,6 +173,43 @@ def says_refusal(one: Public) -> bool:
     return any(REFUSAL.search(doc) for doc in documents(one))
 
 
+LAYOUTS: list[object] = [Layout(4), Layout((4, 8), (8, 1)), Layout((4, (2, 3))), Layout((2, 2), (1, 8))]
+LAYOUTS += map(
+    parse_layout, ["S<2,0,3> o 4 o (8,8):(8,1)", "(4,5):(1,4) o 2 o (2,2):(1,8)", "(4,8):(1@0,1@1)", "(M,8):(1,M)"]
+)
+SHAPES: list[object] = [1, 4, 0, 7, (4, 8), (2, (2, 2)), (3,), (), (8, 4, 2), -1, (4, -1)]
+OF_A_KIND: list[tuple[str, Callable[[Random], object]]] = [
+    ("TensorLike", lambda rng: rng.choice(ARRAYS)(rng)),
+    ("Tensor", lambda rng: make_tensor(rng.choice(("f32", "i32")), rng.choice(((4, 8), 8, (2, (2, 2)), (2, 3, 4))))),
+    ("Layout|OneKind|WithModes", lambda rng: rng.choice(LAYOUTS)),
+    ("IntTuple|Coordinate|tuple", lambda rng: rng.choice(SHAPES)),
+    ("int|Index", lambda rng: rng.choice((0, 1, 2, -1, 3, 7, 100, -5))),
+    ("str", lambda rng: rng.choice(("(4,8):(8,1)", "f32", "x"))),
+    ("object", lambda rng: rng.choice((*SHAPES, *LAYOUTS, "f32"))),
+]
+"""What a parameter may be given, by a part of its annotation."""
+
+
+def operands_of(function: object, rng: Random) -> list[object] | None:
+    """Operands of the kinds that a function's annotations say; None where one of them is of no kind that is known."""
+    parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    asked = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = sum(p.default is p.empty for p in asked)
+    taken = asked[: needed + (rng.random() < 0.4)]
+    taken += [p for p in parameters if p.kind is p.VAR_POSITIONAL for _ in range(rng.choice((1, 2)))]
+    kinds = [next((make for words, make in OF_A_KIND if re.search(words, str(p.annotation))), None) for p in taken]
+    told = any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
+    return None if told or not taken or None in kinds else [make(rng) for make in kinds if make is not None]
+
+
+def names_error(one: Public, error: CutepyError) -> bool:
+    """Whether the docstring names the error, by one of its kinds, or another function whose errors it has."""
+    kinds = {kind.__name__ for kind in type(error).__mro__ if kind is not CutepyError and issubclass(kind, CutepyError)}
+    return bool(kinds & {*re.findall(r"\w+Error\b", one.doc)}) or bool(
+        re.search(r"Raises (\w+ )*(as|what)\b|as `\w+`", one.doc)
+    )
+
+
 RULES = {"example": shows, "shapes or units": says_measure, "what it raises": says_refusal}
 
 
@@ -184,6 +226,27 @@ def test_an_example_that_a_table_makes_runs(room: ModuleType, table: dict[str, F
         names = {**sys.modules[function.__module__].__dict__, "np": np, "ops": ops, "gpu": gpu}
         session = doctest.DocTestParser().get_doctest(inspect.getdoc(function), names, name, None, 0)
         assert session.examples and not doctest.DocTestRunner().run(session).failed, name
+
+
+@pytest.mark.parametrize("room", ["cutepy", "cutepy.layout", "cutepy.tensor", "cutepy.ops"])
+def test_what_a_function_raises_for_operands_of_its_kinds_is_named(room: str) -> None:
+    rng, unnamed, refused = Random(room), {}, 0
+    for one in public():
+        if one.name.rpartition(".")[0] != room or not isinstance(one.thing, FunctionType) or one.last in SLOW:
+            continue
+        for _call in range(60):
+            operands = operands_of(one.thing, rng)
+            if operands is None:
+                break
+            try:
+                getattr(import_module(room), one.last)(*operands)
+            except OperandError:
+                pass  # a function that takes no such operand says so itself
+            except CutepyError as error:
+                refused += 1
+                if not names_error(one, error):
+                    unnamed.setdefault(one.name, f"{type(error).__name__}: {shown(str(error))}")
+    assert refused > 10 and not unnamed, unnamed
 
 
 def test_the_rules_see_what_lacks_them() -> None:

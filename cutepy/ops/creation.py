@@ -95,6 +95,8 @@ def zeros(shape: Shape, dtype: object = f32, *, device: Where = None) -> Tensor:
 
     >>> zeros(3, "i32").numpy().tolist()
     [0, 0, 0]
+
+    Raises TensorError for a shape that is none of whole numbers from 0 on, and for what names no element type.
     """
     kind = as_dtype(dtype)
     return full(shape, np.zeros((), kind.numpy).item(), kind, device=device)
@@ -105,6 +107,8 @@ def ones(shape: Shape, dtype: object = f32, *, device: Where = None) -> Tensor:
 
     >>> ones((2, 2)).numpy().tolist()
     [[1.0, 1.0], [1.0, 1.0]]
+
+    Raises TensorError for a shape that is none of whole numbers from 0 on, and for what names no element type.
     """
     kind = as_dtype(dtype)
     return full(shape, np.ones((), kind.numpy).item(), kind, device=device)
@@ -139,6 +143,8 @@ def zeros_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) 
 
     >>> zeros_like([1.5, 2.5]).numpy().tolist()
     [0.0, 0.0]
+
+    Raises TensorError for what is no array of numbers.
     """
     sizes, kind, there = _like(x, dtype, device)
     return zeros(sizes, kind, device=there)
@@ -149,6 +155,8 @@ def ones_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) -
 
     >>> ones_like([1, 2, 3]).numpy().tolist()
     [1, 1, 1]
+
+    Raises TensorError for what is no array of numbers.
     """
     sizes, kind, there = _like(x, dtype, device)
     return ones(sizes, kind, device=there)
@@ -159,6 +167,8 @@ def empty_like(x: TensorLike, /, *, dtype: object = None, device: Where = None) 
 
     >>> str(empty_like(np.ones((2, 3), np.int32)).dtype)
     'i32'
+
+    Raises TensorError for what is no array of numbers.
     """
     sizes, kind, there = _like(x, dtype, device)
     return empty(sizes, kind, device=there)

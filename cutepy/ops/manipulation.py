@@ -47,6 +47,8 @@ def unstack(x: TensorLike, axis: Axis = 0) -> tuple[Tensor, ...]:
 
     >>> [part.numpy().tolist() for part in unstack(np.int32([[1, 2], [3, 4]]), 1)]
     [[1, 3], [2, 4]]
+
+    Raises TensorError for what is no array of numbers, and for an axis that is not there.
     """
     tensor = as_tensor(x)
     along = _axis("unstack", tensor, axis)
@@ -59,6 +61,8 @@ def expand_dims(x: TensorLike, axis: Axis = 0) -> Tensor:
 
     >>> expand_dims(np.zeros((2, 3), np.float32), -1).shape
     (2, 3, 1)
+
+    Raises TensorError for what is no array of numbers, and for an axis that is not there.
     """
     tensor = as_tensor(x)
     (at,) = rules.chosen_axes("expand_dims", len(mode_sizes(tensor)) + 1, (axis,))
@@ -107,6 +111,8 @@ def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
 
     >>> [t.shape for t in broadcast_arrays([[1], [2]], [3, 4, 5])]
     [(2, 3), (2, 3)]
+
+    Raises TensorError for what is no array of numbers, and for shapes that do not meet.
     """
     tensors = [as_tensor(x) for x in arrays]
     shape = rules.broadcast_shape("broadcast_arrays", *map(mode_sizes, tensors))
@@ -118,6 +124,8 @@ def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
 
     >>> tile(np.int32([[1, 2]]), (2, 2)).numpy().tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
+
+    Raises TensorError for what is no array of numbers.
     """
     tensor, times = as_tensor(x), tuple(repetitions)
     rank = max(len(times), len(mode_sizes(tensor)))
@@ -180,6 +188,8 @@ def tril(x: TensorLike, /, *, k: int = 0) -> Tensor:
 
     >>> tril(np.int32([[1, 2], [3, 4]])).numpy().tolist()
     [[1, 0], [3, 4]]
+
+    Raises TensorError for what is no array of numbers, and for one of fewer than two axes.
     """
     return _triangle("tril", x, k)
 
@@ -189,6 +199,8 @@ def triu(x: TensorLike, /, *, k: int = 0) -> Tensor:
 
     >>> triu([[1, 2], [3, 4]], k=1).numpy().tolist()
     [[0, 2], [0, 0]]
+
+    Raises TensorError for what is no array of numbers, and for one of fewer than two axes.
     """
     return _triangle("triu", x, k)
 
@@ -207,6 +219,8 @@ def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
 
     >>> diagonal(np.int32([[1, 2], [3, 4]])).numpy().tolist()
     [1, 4]
+
+    Raises TensorError for what is no array of numbers, and for one of fewer than two axes.
     """
     tensor = as_tensor(x)
     sizes_of_matrices("diagonal", tensor)
@@ -233,6 +247,8 @@ def diff(
 
     >>> diff(np.int32([1, 4, 9])).numpy().tolist()
     [3, 5]
+
+    Raises TensorError for what is no array of numbers, and for an axis that is not there.
     """
     tensor = as_tensor(x)
     along = _axis("diff", tensor, axis)

@@ -42,6 +42,8 @@ def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
 
     >>> contiguous(np.float32([[1, 2], [3, 4]]).T, "F").layout
     Layout((2, 2), (1, 2))
+
+    Raises TensorError for what is no array of numbers.
     """
     tensor = as_tensor(x)
     if chosen("contiguous", None, tensor) == "numpy":
@@ -130,6 +132,8 @@ def ravel(x: TensorLike) -> Tensor:
 
     >>> ravel([[1, 2], [3, 4]]).numpy().tolist()
     [1, 2, 3, 4]
+
+    Raises TensorError for what is no array of numbers.
     """
     return reshape(x, -1) if as_tensor(x).size else reshape(x, 0)
 
@@ -177,6 +181,8 @@ def flip(x: TensorLike, axis: rules.Axes = None) -> Tensor:
 
     >>> flip(np.arange(3, dtype=np.float32)).layout
     Layout((3,), (-1,))
+
+    Raises TensorError for what is no array of numbers, and for an axis that is not there.
     """
     tensor = as_tensor(x)
     modes = mode_layouts(tensor)

@@ -159,6 +159,8 @@ def astype(x: TensorLike | Expr, dtype: object, *, engine: Engine | None = None)
 
     >>> astype([1.75, -1.75], "i32").numpy().tolist()
     [1, -1]
+
+    Raises TensorError for what names no element type.
     """
     wanted = as_dtype(dtype)
     if isinstance(x, Expr):

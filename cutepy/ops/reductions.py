@@ -137,6 +137,8 @@ def sum(
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
+
+    Raises TensorError for an axis that is not there, and for what is no array of numbers.
     """
     return _folded_as("sum", x, axis, dtype, keepdims, engine, out)
 
@@ -154,6 +156,8 @@ def prod(
 
     >>> prod([2, 3, 4]).numpy().item()
     24
+
+    Raises TensorError for an axis that is not there, and for what is no array of numbers.
     """
     return _folded_as("prod", x, axis, dtype, keepdims, engine, out)
 
@@ -170,6 +174,8 @@ def mean(
 
     >>> mean([1, 2]).numpy().item()
     1.5
+
+    Raises TensorError for an axis that is not there, and for what is no array of numbers.
     """
     return folded("mean", x, axis, keepdims, engine, out=out)
 
@@ -220,6 +226,8 @@ def any(
 
     >>> any([[0, 0], [1, 0]], axis=1).numpy().tolist()
     [False, True]
+
+    Raises TensorError for an axis that is not there, and for what is no array of numbers.
     """
     return folded("any", x, axis, keepdims, engine, out=out)
 
@@ -236,6 +244,8 @@ def all(
 
     >>> all([[1, 1], [1, 0]], axis=1).numpy().tolist()
     [True, False]
+
+    Raises TensorError for an axis that is not there, and for what is no array of numbers.
     """
     return folded("all", x, axis, keepdims, engine, out=out)
 
@@ -605,6 +615,8 @@ def log_softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | Non
 
     >>> np.exp(log_softmax([0.0, 0.0]).numpy()).round(4).tolist()
     [0.5, 0.5]
+
+    Raises TensorError for what is no array of numbers, and for an axis that is not there.
     """
     total = logsumexp(x, (axis,), keepdims=True, engine=engine)
     return operation(functions.FUNCTIONS["sub"])(x, total, engine=engine)
@@ -617,5 +629,7 @@ def count_nonzero(
 
     >>> count_nonzero([0, 3, 0, 1]).numpy().item()
     2
+
+    Raises TensorError for what is no array of numbers.
     """
     return sum(astype(x, "bool", engine=engine), axis, keepdims=keepdims, engine=engine)

@@ -24,6 +24,8 @@ def isdtype(dtype: object, kind: object) -> bool:
 
     >>> isdtype("f32", "real floating"), isdtype("i8", ("bool", "unsigned integer"))
     (True, False)
+
+    Raises TensorError for what names no element type.
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
@@ -65,6 +67,8 @@ def can_cast(from_: object, to: object) -> bool:
 
     >>> can_cast("i8", "i16"), can_cast("f32", "i32")
     (True, False)
+
+    Raises TensorError for what names no element type.
     """
     known = as_dtype(getattr(from_, "dtype", from_))
     return bool(np.can_cast(known.numpy, as_dtype(to).numpy))
@@ -97,6 +101,8 @@ def finfo(type: object, /) -> FloatLimits:
 
     >>> finfo("f32").bits, finfo("f16").max
     (32, 65504.0)
+
+    Raises TensorError for what names no element type.
     """
     known = as_dtype(getattr(type, "dtype", type))
     found = np.finfo(known.numpy)
@@ -109,6 +115,8 @@ def iinfo(type: object, /) -> IntegerLimits:
 
     >>> iinfo("i8").max
     127
+
+    Raises TensorError for what names no element type.
     """
     known = as_dtype(getattr(type, "dtype", type))
     found = np.iinfo(known.numpy)

@@ -29,6 +29,8 @@ def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 
     >>> make_tensor(make_gmem_ptr(np.zeros((4, 8), np.float32), name="A"))
     gmem_ptr[32b](A) o (4,8):(8,1)
+
+    Raises TensorError for what NumPy cannot see in place.
     """
     return view_of(data, dtype, space="gmem", name=name)
 
@@ -38,6 +40,8 @@ def make_smem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 
     >>> make_tensor(make_smem_ptr(np.zeros(32, np.float32), name="s"), Layout((4, 8)))
     smem_ptr[32b](s) o (4,8):(1,4)
+
+    Raises TensorError for what NumPy cannot see in place.
     """
     return view_of(data, dtype, space="smem", name=name)
 
@@ -47,6 +51,8 @@ def make_rmem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 
     >>> make_tensor(make_rmem_ptr(np.zeros(4, np.float16), name="r"), Layout(4))
     rmem_ptr[16b](r) o 4:1
+
+    Raises TensorError for what NumPy cannot see in place.
     """
     return view_of(data, dtype, space="rmem", name=name)
 
@@ -298,6 +304,8 @@ def make_identity_tensor(shape: IntTuple) -> Tensor:
     ((2, 5), None)
 
     Source: CuTe, `tensor_impl.hpp`.
+
+    Raises LayoutError for sizes below 1.
     """
     return Tensor(CoordinateEngine(shape), make_identity_layout(shape))
 

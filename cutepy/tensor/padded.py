@@ -204,7 +204,7 @@ def padded(
     ([9.0, 9.0, 1.0, 2.0, 3.0, 4.0, 9.0], [4, 3, 2, 1, 2, 3, 4, 3, 2, 1])
 
     Raises TensorError for nested modes, for counts below 0, for a value that the elements' type does not hold, and for
-    "reflect" and "wrap" of a mode without elements or of unknown size.
+    "reflect" and "wrap" of a mode without elements or of unknown size; LayoutError where all of it has no elements.
     """
     x = as_tensor(x)
     call = f"padded({x}, {before}, {after}, value={value!r})"

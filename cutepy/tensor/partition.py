@@ -111,6 +111,8 @@ def local_partition(
 
     `index` defaults to the kernel's own thread. Raises TensorError where `threads` does not number its threads without
     gaps, or the index is out of range. Source: CuTe, `tensor_impl.hpp`.
+
+    Raises LayoutError for threads that are no layout or shape.
     """
     layout = threads if isinstance(threads, Layout) else Layout(threads)
     expect_tensors("local_partition", tensor)
@@ -134,6 +136,8 @@ def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | N
     >>> tv = Layout(((2, 4), (2, 2)), ((8, 1), (4, 16)))
     >>> thread_value_partition(A, tv, 3).layout
     Layout(((2, 2),), ((1, 4),))
+
+    Raises TensorError where there is no thread: outside a kernel without `thread=`.
     """
     expect_tensors("thread_value_partition", tensor)
     thread = current_thread("thread_value_partition", None, index)
@@ -181,6 +185,8 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], La
     ((8, 16), '((8,4),(2,2)):((16,2),(1,8))')
 
     Raises TensorError where the layouts leave gaps. Source: CuTe DSL, `make_layout_tv`.
+
+    Raises LayoutError for layouts of coordinates, whose copies have no order.
     """
     for layout in (threads, values):
         if right_inverse(layout).size != layout.size:
@@ -203,6 +209,8 @@ def invert_tv(layout_tv: Layout, tile: tuple[int, ...]) -> Layout:
     (2,(2,2)):(1,(4,2))
 
     Raises TensorError where elements belong to several threads or to none.
+
+    Raises LayoutError for a layout that has no inverse.
     """
     inverse = right_inverse(layout_tv)
     size = Layout(tile).size

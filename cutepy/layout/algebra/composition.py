@@ -272,7 +272,8 @@ def composition(outer: Layout, inner: object) -> Layout:
     >>> print(composition(Layout((10, 2), (16, 4)), Layout((5, 4), (1, 5))))
     (5,(2,2)):(16,(80,4))
 
-    Raises CompositionError, with the coordinate as `.witness`, where no layout is that map.
+    Raises CompositionError, with the coordinate as `.witness`, where no layout is that map, UndecidedError where that
+    depends on unknown sizes, and LayoutError for what is no tiler.
     Source: CuTe, `layout.hpp` (whose own result is wrong or missing for some operands: docs/design.md).
     """
     if type(inner) is not Layout:

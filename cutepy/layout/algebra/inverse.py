@@ -218,6 +218,8 @@ def nullspace(layout: Layout) -> Layout:
     4:2 1:0
 
     Of a composed layout that is linear over F2 it is the whole kernel. Source: CuTe, `layout.hpp`.
+
+    Raises LayoutError for a composed layout that is not linear over F2.
     """
     extents, strides = [], []
     position = 1

@@ -74,6 +74,8 @@ def size(thing: HasShape, *modes: int) -> int:
 
     >>> size(Layout((4, (2, 8)))), size(Layout((4, (2, 8))), 1), size((4, 3))
     (64, 16, 12)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return product(shape(thing, *modes))
 
@@ -83,6 +85,8 @@ def rank(thing: HasShape, *modes: int) -> int:
 
     >>> rank(Layout((4, (2, 8)))), rank(Layout((4, (2, 8))), 0)
     (2, 1)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return len(as_tuple(shape(thing, *modes)))
 
@@ -92,6 +96,8 @@ def depth(thing: HasShape, *modes: int) -> int:
 
     >>> depth(Layout((4, (2, 8)))), depth(4)
     (2, 0)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return depth_of(shape(thing, *modes))
 
@@ -101,6 +107,8 @@ def cosize(layout: Layout | ComposedLayout, *modes: int) -> int:
 
     >>> cosize(Layout((4, 8), (1, 5))), cosize(Layout((4, 8), (1, 5)), 1)
     (39, 36)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return on_any(get, layout, *modes).cosize
 
@@ -111,6 +119,8 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     >>> from cutepy.layout import E
     >>> coshape(Layout((4, 8), (E(0), 2 * E(1)))), coshape(Layout((4, 8)))
     ((4, 15), 32)
+
+    Raises CoordinateError for a mode that is not there.
     """
     layout = get(layout, *modes)
     if isinstance(layout, ComposedLayout):
@@ -133,6 +143,8 @@ def coprofile(layout: Layout, *modes: int) -> IntTuple:
     >>> from cutepy.layout import E
     >>> coprofile(Layout((4, 8), (E(0), E(1)))), coprofile(Layout((4, 8)))
     ((0, 0), 0)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return map_leaves(lambda extent: 0, coshape(layout, *modes))
 

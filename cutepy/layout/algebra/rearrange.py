@@ -165,6 +165,8 @@ def get(layout: Layout, *path: int) -> Layout:
 
     >>> print(get(Layout((4, (2, 8)), (1, (4, 8))), 1, 0))
     2:4
+
+    Raises CoordinateError for a mode that is not there.
     """
     for mode in path:
         layout = layout[mode]
@@ -179,6 +181,8 @@ def select(layout: Layout, *modes: int) -> Layout:
     (2,4):(32,1)
     >>> select((2, 3, 5), 2, 0)
     (5, 2)
+
+    Raises CoordinateError for a mode that is not there.
     """
     return joined(layout[mode] for mode in modes)
 
@@ -281,7 +285,8 @@ def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     >>> print(replace(Layout((4, 8)), 1, Layout(2, 16)))
     (4,2):(1,16)
 
-    Raises LayoutError where `new` is no layout, or gives coordinates where the others give offsets.
+    Raises LayoutError where `new` is no layout, or gives coordinates where the others give offsets; CoordinateError for
+    a mode that is not there.
     """
     layout[mode]
     if not isinstance(new, Layout):

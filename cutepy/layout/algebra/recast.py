@@ -230,6 +230,8 @@ def max_common_vector(left: AnyLayout, right: Layout) -> int:
     4
 
     It is how wide a vector can be copied from one to the other. Source: CuTe, `layout.hpp`.
+
+    Raises LayoutError for layouts of coordinates.
     """
     return max_common_layout(left, right).size
 

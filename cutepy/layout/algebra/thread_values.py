@@ -154,6 +154,8 @@ def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
     (3,5): thread 14 as value 1
 
     Raises LayoutError for unknown sizes and a coordinate that the tile does not have.
+
+    Raises CoordinateError for a coordinate that does not fit the shape.
     """
     call = f"who_owns({layout_tv}, {show(crd)}, {show(tile)})"
     table = _table(call, layout_tv, tile)

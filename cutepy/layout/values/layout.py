@@ -374,6 +374,8 @@ def make_identity_layout(shape: IntTuple) -> Layout:
 
     >>> print(make_identity_layout((4, (2, 8))), make_identity_layout((4, (2, 8)))(3, (1, 5)))
     (4,(2,8)):(1@0,(1@0@1,1@1@1)) (3, (1, 5))
+
+    Raises LayoutError for sizes below 1.
     """
 
     def axes(tree: IntTuple, path: tuple[int, ...]) -> IntTuple:
