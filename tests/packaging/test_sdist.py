@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,31 @@ def test_the_wheel_does_what_the_readme_says(built: tuple[Path, Path], tmp_path:
         program = f"from cutepy.cli import main; import cutepy; assert cutepy.__file__.startswith({str(wheel)!r})"
         said = run(tmp_path, "-c", f"{program}; raise SystemExit(main({list(command)!r}))", path=wheel)
         assert text in said
+
+
+def test_an_index_shows_no_link_that_leads_nowhere(built: tuple[Path, Path]) -> None:
+    (metadata,) = built[1].glob("*.dist-info/METADATA")
+    page = metadata.read_text().partition("\n\n")[2]
+    words = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    assert "# cutepy" in words and "cutepy" in page and "<!--" not in words
+    targets = re.findall(r"\]\(([^)]*)\)", words)
+    assert targets and all(target.startswith(("https://", "#")) for target in targets)
+    assert len(page) > 0.8 * len((ROOT / "README.md").read_text()) * 0.8  # links are shorter, nothing else is
+
+
+@pytest.mark.parametrize("repository", ["", "https://example.org/me/cutepy"])
+def test_links_and_pictures_of_the_readme_lead_to_where_it_is_published(repository: str) -> None:
+    index_page = runpy.run_path(str(ROOT / "tools" / "index_page.py"))["index_page"]
+    readme = (ROOT / "README.md").read_text()
+    page = index_page(readme, repository)
+    here = re.findall(r"\]\((?!http|#)([^)\s]+)\)", re.sub(r"^```.*?^```$", "", readme, flags=re.MULTILINE | re.DOTALL))
+    assert len(here) > 40 and all((ROOT / target.partition("#")[0]).exists() for target in here)
+    for target in here:
+        assert (f"{repository}/blob/main/{target})" in page or f"{repository}/raw/main/{target})" in page) == bool(
+            repository
+        )
+    fences = re.findall(r"^```.*?^```$", readme, flags=re.MULTILINE | re.DOTALL)
+    assert all(fence in page for fence in fences)
 
 
 def test_nothing_that_is_left_out_is_asked_for() -> None:
