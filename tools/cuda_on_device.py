@@ -1,4 +1,5 @@
-"""CUDA C++ texts on an NVIDIA GPU: `python tools/cuda_on_device.py [SECONDS]` (it needs CuPy; at most so many, 240).
+"""CUDA C++ texts on an NVIDIA GPU: `python tools/cuda_on_device.py [SECONDS]` (at most so many, 240). It needs
+torch and the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12.
 
 Every kernel of the tests is written as CUDA C++, compiled, and run on the data of its test beside the interpreter. Then
 the f32 product of 4096 as CUDA C++, as WGSL and by cuBLAS. Each difference is printed; the last line counts.
@@ -11,13 +12,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import cupy
 import numpy as np
+import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / room) for room in ("gpu", "", "device"))]
 
 from every_kernel import every_kernel  # noqa: E402  found by the path above
+from nvrtc import compiled  # noqa: E402
 
 from cutepy import LayoutRight, gpu, make_tensor, ops  # noqa: E402
 from cutepy.errors import CutepyError, KernelError  # noqa: E402
@@ -31,36 +33,38 @@ SIDE, WARM_UP = 4096, 0.3
 DRIVER = ctypes.CDLL("libcuda.so.1")
 
 
-def function_of(text: str, entry: str) -> int:
-    """The handle of a compiled kernel; the module stays loaded."""
-    module = cupy.RawModule(code=text, options=("--std=c++17",))
-    KEPT.append(module)
-    return module.get_function(entry).kernel.ptr
+def function_of(text: str, entry: str) -> int | None:
+    """The handle of a compiled kernel; its module stays loaded."""
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    asked(DRIVER.cuModuleLoadData(ctypes.byref(module), compiled(text)), "cuModuleLoadData")
+    asked(DRIVER.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()), "cuModuleGetFunction")
+    return function.value
 
 
-KEPT: list[object] = []
+def asked(failed: int, what: str) -> None:
+    """Raise RuntimeError where the driver refuses."""
+    if failed:
+        raise RuntimeError(f"{what}: {failed}")
 
 
 def launch(
-    function: int, grid: tuple[int, ...], block: tuple[int, ...], buffers: list[cupy.ndarray], params: bytes
+    function: int | None, grid: tuple[int, ...], block: tuple[int, ...], buffers: list[torch.Tensor], params: bytes
 ) -> None:
     """Launch over these buffers, and a struct of parameters where there are any."""
-    held = [ctypes.c_void_p(buffer.data.ptr) for buffer in buffers]
+    held = [ctypes.c_void_p(buffer.data_ptr()) for buffer in buffers]
     if params:
         held.append(ctypes.create_string_buffer(params, len(params)))
     pointers = (ctypes.c_void_p * len(held))(*[ctypes.cast(ctypes.byref(x), ctypes.c_void_p) for x in held])
-    stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
-    failed = DRIVER.cuLaunchKernel(ctypes.c_void_p(function), *grid, *block, 0, stream, pointers, None)
-    if failed:
-        raise RuntimeError(f"cuLaunchKernel: {failed}")
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    asked(DRIVER.cuLaunchKernel(ctypes.c_void_p(function), *grid, *block, 0, stream, pointers, None), "cuLaunchKernel")
 
 
-def uploaded(array: np.ndarray) -> cupy.ndarray:
+def uploaded(array: np.ndarray) -> torch.Tensor:
     """The bytes of an array on the device, as a buffer of WebGPU holds them: bools are words, the end is zeros."""
     data = as_bytes(array)
     whole = np.zeros(padded(data.size), np.uint8)
     whole[: data.size] = data
-    return cupy.asarray(whole)
+    return torch.from_numpy(whole).cuda()
 
 
 def check(run: object) -> str:
@@ -79,12 +83,12 @@ def check(run: object) -> str:
     buffers = [uploaded(array) for array in arrays]
     params = program.pack([call.params[p.name] for p in program.params]) if program.params else b""
     launch(function_of(source.text, source.entry), source.grid, source.block, buffers, params)
-    cupy.cuda.Device().synchronize()
+    torch.cuda.synchronize()
     interpret(traced, arrays, call.params)
     for binding, buffer, want in zip(program.bindings, buffers, arrays, strict=True):
         if binding.access != "read_write":
             continue
-        mine = from_bytes(buffer.get()[: as_bytes(want).size], want.dtype).reshape(want.shape)
+        mine = from_bytes(buffer.cpu().numpy()[: as_bytes(want).size], want.dtype).reshape(want.shape)
         if want.dtype.kind == "f":
             finite = np.isfinite(want)
             scale = np.abs(want[finite]).max(initial=0) or 1
@@ -118,23 +122,23 @@ def product() -> None:
         begin = time.perf_counter()
         while time.perf_counter() - begin < WARM_UP:
             work()
-            cupy.cuda.Device().synchronize()
+            torch.cuda.synchronize()
         seconds = []
         for _ in range(10):
-            events = [cupy.cuda.Event() for _ in range(2)]
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
             events[0].record()
             work()
             events[1].record()
             events[1].synchronize()
-            seconds.append(cupy.cuda.get_elapsed_time(*events) * 1e-3)
+            seconds.append(events[0].elapsed_time(events[1]) * 1e-3)
         return statistics.median(seconds)
 
     mine = timed(lambda: launch(function, source.grid, source.block, buffers, b""))
-    got = buffers[2].get()[: x.nbytes].view(np.float32).reshape(SIDE, SIDE)
+    got = buffers[2].cpu().numpy()[: x.nbytes].view(np.float32).reshape(SIDE, SIDE)
     want = x[:8].astype(np.float64) @ y
     error = np.abs(got[:8] - want).max() / np.abs(want).max()
-    left, right = cupy.asarray(x), cupy.asarray(y)
-    theirs = timed(lambda: cupy.matmul(left, right))
+    left, right = torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda()  # f32 alone: torch's default
+    theirs = timed(lambda: torch.matmul(left, right))
     A, B, C = gpu.array(x), gpu.array(y), gpu.empty((SIDE, SIDE))
     begin = time.perf_counter()
     while time.perf_counter() - begin < WARM_UP:
@@ -151,6 +155,7 @@ def product() -> None:
 
 
 def main() -> None:
+    print(torch.cuda.get_device_name(), flush=True)
     ends = time.perf_counter() + float(sys.argv[1] if len(sys.argv) > 1 else 240)
     try:
         product()

@@ -24,7 +24,7 @@ from cutepy.gpu.verify import Claim, Status, Verdict
 from cutepy.layout.affine import Affine
 from cutepy.tensor.dtypes import DType, bool_, i32
 
-LARGEST, WRAP = (1 << 31) - 1, 1 << 32
+LARGEST, EXTENT, WRAP = (1 << 31) - 1, (1 << 31) - (1 << 16), 1 << 32
 Term = Any  # of z3, which has no types
 
 
@@ -102,7 +102,7 @@ class Call:
             self.facts.append(at >= 0)
             for axis, (n, step) in enumerate(zip(a.sizes.shape, a.sizes.stride, strict=True)):
                 extent, stride = self.names[f"{a.name}.shape[{axis}]"], self.names[f"{a.name}.stride[{axis}]"]
-                self.facts += [extent >= 1, extent <= LARGEST, z3.Implies(extent == 1, stride == 0)]
+                self.facts += [extent >= 1, extent <= EXTENT, z3.Implies(extent == 1, stride == 0)]
                 if isinstance(n, int):
                     self.facts.append(extent == n)
                 elif n in letters:

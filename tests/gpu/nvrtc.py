@@ -5,7 +5,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-ARCHITECTURE = "compute_90"
+ARCHITECTURE = 90
 
 
 def _folder(wheel: str) -> Path | None:
@@ -31,18 +31,34 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(next((folder / "lib").glob("libnvrtc.so*"))))
 
 
-def refusal(text: str) -> str:
-    """What the compiler says where it refuses a text, with its warnings; "" where it compiles without any."""
+def _made(text: str, architecture: str, result: str) -> tuple[str, bytes]:
+    """What the compiler says of a text, with its warnings, and what it makes: "PTX" or "CUBIN"."""
     nvrtc, headers = _library(), _folder("cuda_runtime")
-    program = ctypes.c_void_p()
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None) == 0
-    options = [f"--gpu-architecture={ARCHITECTURE}", f"--include-path={headers}/include", "--std=c++17"]
+    options = [f"--gpu-architecture={architecture}", f"--include-path={headers}/include", "--std=c++17"]
     given = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
     failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
-    size = ctypes.c_size_t()
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
+
+    def answer(name: str) -> bytes:
+        getattr(nvrtc, f"nvrtcGet{name}Size")(program, ctypes.byref(size))
+        held = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, f"nvrtcGet{name}")(program, held)
+        return held.raw
+
+    log, code = answer("ProgramLog").rstrip(b"\0").decode().strip(), b"" if failed else answer(result)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    said = log.value.decode().strip()
-    return said or ("refused" if failed else "")
+    return log or ("refused" if failed else ""), code
+
+
+def refusal(text: str) -> str:
+    """What the compiler says where it refuses a text, with its warnings; "" where it compiles without any."""
+    return _made(text, f"compute_{ARCHITECTURE}", "PTX")[0]
+
+
+def compiled(text: str) -> bytes:
+    """The code of a text for a GPU of the architecture. Raises ValueError with what the compiler says."""
+    said, code = _made(text, f"sm_{ARCHITECTURE}", "CUBIN")
+    if not code:
+        raise ValueError(said)
+    return code

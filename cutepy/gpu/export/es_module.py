@@ -13,14 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from ...errors import KernelError
-from .describe import RANGES, ExportedFunction
-from .javascript import escaped, helpers, listed, plan
+from .describe import ExportedFunction
+from .javascript import escaped, helpers, listed
+from .plans import ARRAYS, plan
 
-#: The typed arrays that hold elements of a type as a device does: bools as u32, halves by their bits too.
-ARRAYS = {
-    "f32": ("Float32Array",), "i32": ("Int32Array",), "u32": ("Uint32Array",), "bool": ("Uint32Array",),
-    "f16": ("Uint16Array", "Float16Array"),
-}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -87,23 +83,29 @@ def export(path: str | Path, *functions: ExportedFunction, page: str = "") -> Ex
 def module_text(functions: Sequence[ExportedFunction]) -> str:
     """The ES module: a comment with the verdicts, the texts, what is particular of each function, and the runtime."""
     texts, numbered = _texts(functions)
+    quoted = [f"`{escaped(text)}`" for text in texts]
     names = ", ".join(function.name for function in functions)
     lines = [f"// {names}: WebGPU, by cutepy {_version()}. load(device, name) gives a function."]
     for function in functions:
         lines += [f"// {line}" for line in function.data["verdict"]]
         lines.append(f"// {function.name} sha256 {function.data['proof']}")
-    described = [_js_function(f, numbers) for f, numbers in zip(functions, numbered, strict=True)]
-    # A plan that several variants or functions have is written once.
-    plans = Counter(plan for _, variants in described for *_, plan in variants)
-    shared = {plan: f"plan{i}" for i, plan in enumerate(plan for plan, count in plans.items() if count > 1)}
-    lists = []
-    for held, variants in described:
-        named = [listed([needs, own, shared.get(plan, plan)]) for needs, own, plan in variants]
-        lists.append(listed([*held, listed(named)]))
-    data = "".join(f"const {name}={plan};\n" for plan, name in shared.items()) + f"const F={_lines(lists)};\n"
-    quoted = _lines(f"`{escaped(text)}`" for text in texts)
-    body = f"{helpers(data)}const T={quoted};\n{data}{runtime_text()}"
-    return "\n".join([*lines, body])
+    described = [_variants(f, [quoted[text] for text in own]) for f, own in zip(functions, numbered, strict=True)]
+    # What several variants or functions have is written once, where that is shorter.
+    counts = Counter(
+        one for variants in described for said, own, needs in variants for one in (said, *own, *[n for n, _ in needs])
+    )
+    repeated = [one for one, times in counts.items() if (times - 1) * len(one) > 3 * times + 10]
+    shared = {one: f"S{i}" for i, one in enumerate(repeated)}
+    data = "".join(f"const {name}={one};\n" for one, name in shared.items()) + "const F={\n"
+    for function, variants in zip(functions, described, strict=True):
+        said = []
+        for computed, own, needs in variants:
+            needed = [listed([shared.get(name, name), least]) for name, least in needs]
+            said.append(
+                listed([shared.get(computed, computed), _lines(shared.get(text, text) for text in own), *needed])
+            )
+        data += f"{_key(function.name)}:{listed(said)},\n"
+    return "\n".join([*lines, f"{helpers(data)}{data}}};\n{runtime_text()}"])
 
 
 def _version() -> str:
@@ -135,42 +137,19 @@ def _lines(items: Iterable[str]) -> str:
     return "[\n" + "".join(f"{item},\n" for item in items) + "]"
 
 
-def _js_function(function: ExportedFunction, numbers: list[int]) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """A function as `runtime.js` takes it: `[name, buffers, numbers]` and its variants, each `[needs, texts, plan]`.
-
-    A buffer is `[name, written, its typed arrays, gaps]`, where they are not Float32Array, without "Array" at the end;
-    a temporary one has no name. A need is a feature, `[name]`, or a limit, `[name, least]`. A number is `[name, least,
-    most]`, a float `[name, "f32"]`, and what a call may leave out `[name]`. A plan is a function of the list of
-    numbers, in which what is left out is undefined, and gives `[why the call is refused, the bytes of each buffer,
-    launches]`, each launch `[which of its texts, grid, parameters, which buffers]` or what is false. What is left out
-    at the end of a list is not there; a launch without buffers binds all.
-    """
-    data = function.data
-    buffers = []
-    for b in data["buffers"]:
-        arrays = " or ".join(ARRAYS[b["type"]]).removesuffix("Array")
-        entry = [
-            _compact(b["name"]),
-            "1" * b["written"],
-            _compact(arrays) * (b["type"] != "f32"),
-            "1" * b.get("gaps", 0),
-        ]
-        buffers.append("[]" if b.get("temporary") else listed(entry))
-    given = []
-    for number in data["numbers"]:
-        low, high = number.get("least", number["type"]), number.get("most", RANGES["i32"][1])
-        ends = ["" if "default" in number else _compact(low), "" if high == RANGES["i32"][1] else str(high)]
-        given.append(listed([_compact(number["name"]), *ends]))
+def _variants(function: ExportedFunction, texts: Sequence[str]) -> list[tuple[str, list[str], list[tuple[str, str]]]]:
+    """The variants of a function as `runtime.js` takes them: plan, texts, and needs, each a feature and "" or
+    a limit and what it has to be at least."""
     variants = []
-    for variant in data["variants"]:
+    for variant in function.data["variants"]:
         own = list(dict.fromkeys(launch["text"] for launch in variant["launches"]))
-        needs: list[Sequence[object]] = [*[[name] for name in variant["needs"]], *variant["limits"].items()]
-        needs += [["subgroupMinSize", variant["lanes"]]] * (variant["lanes"] > 0)
+        needs = [*[(name, "") for name in variant["needs"]], *variant["limits"].items()]
+        needs += [("subgroupMinSize", variant["lanes"])] * (variant["lanes"] > 0)
         # A layout that is deduced from a text lacks what the text does not use, and so does what is bound.
         used = [_used(function.texts[launch["text"]]) for launch in variant["launches"]]
-        texts = listed(str(numbers[text]) for text in own)
-        variants.append((_compact(needs), texts, plan(data, variant, used, own)))
-    return [_compact(function.name), listed(buffers), listed(given)], variants
+        held = plan(function.data, variant, used, own)
+        variants.append((held, [texts[text] for text in own], [(_compact(name), str(least)) for name, least in needs]))
+    return variants
 
 
 _COMMENT = re.compile(r"//[^\n]*")

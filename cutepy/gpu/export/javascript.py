@@ -1,4 +1,4 @@
-"""Formulas and the plan of a variant in JavaScript.
+"""Formulas in JavaScript.
 
 Law: a formula's text gives, over BigInts for the whole numbers of a call, what `evaluate` gives in Python.
 """
@@ -31,46 +31,49 @@ LARGE = 1 << 20
 
 
 class Script:
-    """Formulas as JavaScript. `numbers` are those of a call: name, type, and what each is at least, None for floats.
+    """Formulas as JavaScript. `least` is what whole numbers of a call are at least.
 
-    >>> js = Script([("M", "u32", 1), ("i", "i32", -5)])
+    >>> js = Script({"M": 1, "i": -5})
     >>> js.text(("//", ("+", ("*", "M", 4), 1), 64)), js.text(("%", "i", 4)), js.text(3)
     ('(a*4n+1n)/64n', 'floorModulo(b,4n)', '3')
     """
 
-    def __init__(self, numbers: Sequence[tuple[str, str, int | None]]) -> None:
+    def __init__(self, least: Mapping[str, int]) -> None:
         self.names = _names()
-        self.locals: dict[Formula, str] = {}
-        self.least = {name: least for name, _, least in numbers if least is not None}
+        self.least = dict(least)
+        self.locals: dict[Formula, str] = {name: self.name() for name in least}
         # A number may be there as a float and as a whole number: formulas are of whole ones.
-        self.parameters = {(name, kind[0]): next(self.names) for name, kind, _ in numbers}
-        self.whole = {
-            name: self.parameters[name, kind[0]] for name, kind, least in reversed(numbers) if least is not None
-        }
+        self.floats: dict[str, str] = {}
 
     def name(self) -> str:
         """A name that nothing has."""
         return next(self.names)
 
-    def sharing(self, formulas: Sequence[Formula]) -> Iterator[str]:
-        """Definitions of what occurs more than once, each after those that it is made of; then its name is printed."""
-        large = Counter(n for formula in formulas for n in _integers(formula) if abs(n) >= LARGE)
+    def sharing(self, formulas: Sequence[Formula], own: Iterable[str] = ()) -> Iterator[str]:
+        """Definitions of what occurs more than once, each after those that it is made of; then its name is printed.
+        What has names of its `own` is not looked at."""
+        large = Counter(n for formula in formulas for n in _leaves(formula) if isinstance(n, int) and abs(n) >= LARGE)
         for formula in [*[n for n, times in large.items() if times > 1], *shared(formulas)]:
-            text = self.operand(formula)
-            self.locals[formula] = self.name()
-            yield f"{self.locals[formula]}={text}"
+            if formula not in self.locals and not {*_leaves(formula)}.intersection(own):
+                text = self.operand(formula)
+                self.locals[formula] = self.name()
+                yield f"{self.locals[formula]}={text}"
 
     def text(self, formula: Formula) -> str:
         """A formula that stands alone; a number then is no BigInt."""
-        plain = isinstance(formula, int) and abs(formula) <= 1 << 53
-        return str(formula) if plain else self.operand(formula)
+        match formula:
+            case int() if abs(formula) <= 1 << 53:
+                return str(formula)
+            case ("?", which, one, other) if formula not in self.locals:
+                return f"{self.operand(which, 1)}?{self.text(one)}:{self.text(other)}"
+        return self.operand(formula)
 
     def operand(self, formula: Formula, outer: int = 0) -> str:
         """A formula inside of an operation that binds so strongly."""
         if formula in self.locals:
             return self.locals[formula]
         if isinstance(formula, str):
-            return self.whole[formula]
+            raise KeyError(formula)
         if isinstance(formula, int):
             return f"{formula}n" if formula >= 0 else f"({formula}n)"
         operator, *operands = formula
@@ -80,6 +83,10 @@ class Script:
             return f"!{self.operand(operands[0], 9)}"
         if operator in ROUNDED and not self._positive(operands):
             return f"{ROUNDED[operator]}({','.join(self.operand(part) for part in operands)})"
+        if operator == "?":
+            which, one, other = operands
+            text = f"{self.operand(which, 1)}?{self.operand(one)}:{self.operand(other)}"
+            return f"({text})" if outer else text
         binds = PRECEDENCE[operator]
         if operator == "and":
             operands = _divided_at_once(operands)
@@ -95,19 +102,15 @@ class Script:
     def parameter(self, kind: str, value: Any) -> str:
         """A parameter of a program of that type: a whole number, or the bits of a float."""
         if kind[0] != "f":
-            return (
-                self.text(value)
-                if not isinstance(value, str)
-                else self.parameters.get((value, kind[0])) or self.text(value)
-            )
+            return self.text(value)
         if isinstance(value, int | float):
             return str(struct.unpack("<I", struct.pack("<f", value))[0])
-        return f"floatBits({self.parameters.get((value, 'f')) or self.operand(value)})"
+        return f"floatBits({self.floats.get(value) or self.operand(value)})"
 
     def template(self, text: str, more: Mapping[str, str] | None = None) -> str:
         """A text in which names in braces are numbers of the call, or some more."""
         told = escaped(text)
-        for name, local in [*self.whole.items(), *(more or {}).items()]:
+        for name, local in [*self.locals.items(), *(more or {}).items()]:
             told = told.replace(f"{{{name}}}", f"${{{local}}}")
         return json.dumps(text) if told == text else f"`{told}`"
 
@@ -131,40 +134,8 @@ class Script:
         return "||".join(f"({part})" if len(parts) > 1 else part for part in parts) or "0", taken
 
     def _positive(self, operands: Sequence[Formula]) -> bool:
-        least, by = (least_of(operand, self.least) for operand in operands)
+        least, by = (min(n[2:]) if isinstance(n, tuple) and n[0] == "?" else least_of(n, self.least) for n in operands)
         return least is not None and by is not None and least >= 0 and by > 0
-
-
-def plan(data: Mapping[str, Any], variant: Mapping[str, Any], used: Sequence[set[str]], own: Sequence[int]) -> str:
-    """The plan of a variant, an arrow function; each launch binds what its text has `used`, and `own` are its texts."""
-    numbers = data["numbers"]
-    js = Script([(n["name"], n["type"], n.get("least")) for n in numbers])
-    facts = [(formula_of(fact["holds"]), fact["text"]) for fact in variant["facts"]]
-    needs = [formula_of(buffer["bytes"]) for buffer in data["buffers"]]
-    grids = [[formula_of(extent) for extent in launch["grid"]] for launch in variant["launches"]]
-    params = [[(p["type"], formula_of(p["value"])) for p in launch["params"]] for launch in variant["launches"]]
-    whens = [formula_of(launch.get("when", 1)) for launch in variant["launches"]]
-    taken = [
-        js.parameters[n["name"], n["type"][0]] + (f"={js.operand(formula_of(n['default']))}" if "default" in n else "")
-        for n in numbers
-    ]
-    values = [value for some in params for _, value in some if not isinstance(value, float)]
-    all_of_them = [*[holds for holds, _ in facts], *needs, *whens, *[n for grid in grids for n in grid], *values]
-    definitions = list(js.sharing(all_of_them))
-    why, middles = js.refusal(facts)
-    launches = []
-    for i, launch in enumerate(variant["launches"]):
-        bound = [str(slot) if f"0 {at}" in used[i] else "" for at, slot in enumerate(launch["buffers"])]
-        extents = [js.text(n) for n in grids[i]]
-        while extents[1:] and extents[-1] == "1":
-            extents.pop()
-        given = [js.parameter(kind, value) for kind, value in params[i]] if "1 0" in used[i] else []
-        every = bound == [str(slot) for slot in range(len(needs))]
-        held = [str(own.index(launch["text"])), listed(extents), listed(given) if given else ""]
-        text = listed([*held, "" if every else f"[{','.join(bound)}]"])
-        launches.append(text if whens[i] == 1 else f"{js.operand(whens[i], 1)}&&{text}")
-    result = listed([why, listed(js.text(need) for need in needs), listed(launches)])
-    return f"({','.join([listed(taken), *definitions, *middles])})=>{result}"
 
 
 def _common(texts: Sequence[str]) -> str:
@@ -206,16 +177,16 @@ def _divided_at_once(parts: Sequence[Formula]) -> list[Formula]:
     return [*[("==", ("%", ("|", *some), by), 0) for by, some in divided.items()], *others]
 
 
-def _integers(formula: Formula) -> Iterator[int]:
-    if isinstance(formula, int):
-        yield formula
-    elif isinstance(formula, tuple):
+def _leaves(formula: Formula) -> Iterator[int | str]:
+    if isinstance(formula, tuple):
         for part in formula[1:]:
-            yield from _integers(part)
+            yield from _leaves(part)
+    else:
+        yield formula
 
 
 def _names() -> Iterator[str]:
     """a to Z, then a0, b0 and so on: no word of JavaScript."""
-    yield from ascii_letters.replace("F", "").replace("T", "")
+    yield from (letter for letter in ascii_letters if letter not in "Fmn")
     for i in count():
         yield from (f"{letter}{i}" for letter in ascii_letters)

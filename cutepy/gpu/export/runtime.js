@@ -1,59 +1,66 @@
-// What launches the functions of this module. The lists T of texts and F of functions stand before it, in the order that
-// cutepy/gpu/export/es_module.py says. Sizes and other whole numbers are BigInts in a plan, so all arithmetic is exact.
+// What launches the functions of this module. F, which stands before it, has the variants of each by its name: a plan, the
+// texts, and needs, each a feature or a limit with what it has to be at least. A plan is a function that asks for numbers
+// and tells memories, as cutepy/gpu/export/plans.py says, and gives why a call is refused, and launches. Sizes and other
+// whole numbers are BigInts in a plan, so all arithmetic is exact.
 // The usages of buffers, by WebGPU's numbers: 140 is STORAGE|COPY_SRC|COPY_DST, 9 MAP_READ|COPY_DST, 72 UNIFORM|COPY_DST.
 
 // The function of that name on a device, the first unless it is named: an async function of buffers by name, numbers by
 // name, and perhaps an encoder.
-export async function load(device, own = F[0][0]) {
+export async function load(device, own = Object.keys(F)[0]) {
   let lost, lack;
   const fail = (why) => { if (why) throw Error(own + ": " + why); };
-  const [, memories, numbers, variants] = F.find((f) => f[0] == own) ?? fail("this module has " + F.map((f) => f[0]));
+  const variants = F[own] ?? fail("this module has " + Object.keys(F));
   device?.lost?.then((info) => (lost = "the device was lost: " + info.reason)) ?? fail("give load a GPUDevice");
-  // A need is a feature, or a limit and what it has to be at least.
-  const [, texts, plan] = variants.find((v) => v[0].every(([name, least, has = device.limits[name] ?? device.adapterInfo?.[name]]) =>
+  const [plan, texts] = variants.find(([, , ...needs]) => needs.every(([name, least, has = device.limits[name] ?? device.adapterInfo?.[name]]) =>
     device.features.has(name) || least <= has || (lack = name + (has ? ` ${least}, it has ${has}` : ""), 0))) ?? fail("the device lacks " + lack);
-  const pipelines = await Promise.all(texts.map((text) => device.createComputePipelineAsync({
-    layout: "auto", compute: { module: device.createShaderModule({ code: T[text] }) },
+  const pipelines = await Promise.all(texts.map((code) => device.createComputePipelineAsync({
+    layout: "auto", compute: { module: device.createShaderModule({ code }) },
   })));
 
   return async (given = {}, values = {}, encoder) => {
-    // Every check comes before the first write. `made` are buffers of this call, `back` what it gives back.
     fail(lost);
-    for (const key in { ...given, ...values }) [...memories, ...numbers].some((one) => one[0] == key) || fail("it takes no " + key);
-    const made = [], back = [], [why, bytes, planned] = plan(numbers.map(
-      // What a call leaves out and has no least number is undefined, and the plan knows what it is then.
-      ([name, least, most = 2147483647, v = values[name], from = least ?? 0, float = isNaN(from)]) => (v ?? least) == null ? void 0 : (
-        v?.toFixed && (float || v % 1 == 0 && v >= from && v <= most) ||
-          fail(`${name} is ${v} (${typeof v}), it takes ` + (float ? least : `integers ${from} to ${most}`)), float ? v : BigInt(v)),
-    ));
+    // What of the call is not asked for; memories as the plan tells them; buffers of this call, what it gives back.
+    const left = { ...given, ...values }, memories = [], made = [], back = [];
+    const [why, launches] = plan((name, least, otherwise, most = 2147418112, v = values[name] ?? otherwise, float = isNaN(least)) => {
+      delete left[name];
+      (v?.toFixed ? float || v % 1 == 0 && v >= least && v <= most : v && v === otherwise) ||
+        fail(`${name} is ${v} (${typeof v}), it takes ` + (float ? least : `integers ${least} to ${most}`));
+      return float ? v : BigInt(v);
+    }, (...memory) => memories.push(memory));
     fail(why);
-    const launches = planned.filter((launch) => launch && launch[1].map((n) => n > 0 && n < 65536 || fail(`a grid of ${launch[1]}, not 1 to 65535`)));
-    const make = (usage, size, data, buffer = device.createBuffer({ usage, size: Math.ceil(size / 16 || 1) * 16, mappedAtCreation: !!data })) => {
+    launches.map(([, grid]) => grid.map((n) => n > 0 && n < 65536 || fail(`a grid of ${grid}, not 1 to 65535`)));
+
+    // A buffer of these bytes, or as long as an array and with its elements.
+    const view = (array, buffer) => new array.constructor(buffer.getMappedRange(), 0, array.length);
+    const make = (usage, held, size = held.byteLength ?? held, mappedAtCreation = size !== held, buffer = device.createBuffer({ usage, size: Math.ceil(size / 16 || 1) * 16, mappedAtCreation })) => {
       made.push(buffer);
-      if (data) {
-        new data.constructor(buffer.getMappedRange()).set(data);
+      if (mappedAtCreation) {
+        view(held, buffer).set(held);
         buffer.unmap();
       }
       return buffer;
     };
-    const makers = memories.map((
-      [name, written, type = "Float32", gaps, x = given[name], kind = x?.constructor.name, n = x?.byteLength ?? x?.size],
-      i, _, needs = bytes[i], kinds = (encoder ? "" : type + "Array or ") + "GPUBuffer of whole 16s",
-    ) => name ? (
-      kinds.includes(kind) && (x.size ? n - n % 16 >= needs : n == needs || n > needs && (gaps || JSON.stringify(values).includes(`"${name}.`))) ||
-        fail(`${name} is ${x ? `${kind} of ${n} bytes` : x}, it takes ${needs} in ${kinds}`),
-      written && memories.map(([other]) => other != name && given[other] == x && fail(`${other} and ${name} are one, and it is written`)),
-      x.size ? () => x : () => {
-        const buffer = make(140, n, x);
-        if (written) back.push([x, buffer, make(9, n)]);
-        return buffer;
-      }) : () => make(140, needs));
+    // A temporary memory has no name. Nothing of the caller's is written until the last check.
+    const buffers = memories.map(([name, needs, written, type = "Float32", gaps]) => {
+      const x = given[name], kind = x?.constructor.name, n = x?.byteLength ?? x?.size, kinds = (encoder ? "" : type + "Array or ") + "GPUBuffer of whole 16s";
+      if (name) {
+        delete left[name];
+        kinds.includes(kind) && (x.size ? n - n % 16 >= needs : n == needs || n > needs && (gaps || JSON.stringify(values).includes(`"${name}.`))) ||
+          fail(`${name} is ${x && `${kind} of ${n} bytes`}, it takes ${needs} in ${kinds}`);
+        if (written) memories.map(([other]) => other != name && given[other] == x && fail(`${other} and ${name} are one, and it is written`));
+      }
+      if (x?.size) return x;
+      const buffer = make(140, x ?? needs);
+      if (written) back.push([x, buffer, make(9, buffer.size)]);
+      return buffer;
+    });
+    for (const key in left) fail("it takes no " + key);
 
     device.pushErrorScope("validation");
-    const buffers = makers.map((make) => make()), commands = encoder ?? device.createCommandEncoder(), pass = commands.beginComputePass();
+    const commands = encoder ?? device.createCommandEncoder(), pass = commands.beginComputePass();
     launches.map(([at, grid, params, bound]) => {
       pass.setPipeline(pipelines[at]);
-      [bound?.map((b) => buffers[b]) ?? buffers, params && [make(72, 4 * params.length, Uint32Array.from(params, Number))]].map((group, i) => group && pass.setBindGroup(i, device.createBindGroup({
+      [bound?.map((b) => buffers[b]) ?? buffers, params && [make(72, Uint32Array.from(params, Number))]].map((group, i) => group && pass.setBindGroup(i, device.createBindGroup({
         layout: pipelines[at].getBindGroupLayout(i),
         entries: group.flatMap((buffer, binding) => ({ binding, resource: { buffer } })),
       })));
@@ -64,7 +71,7 @@ export async function load(device, own = F[0][0]) {
     if (!encoder) device.queue.submit([commands.finish()]);
     fail((await device.popErrorScope())?.message);
     for (const [, , staging] of back) await staging.mapAsync(1);
-    back.map(([x, , staging]) => x.set(new x.constructor(staging.getMappedRange(), 0, x.length)));
+    back.map(([x, , staging]) => x.set(view(x, staging)));
     if (!encoder) made.map((buffer) => buffer.destroy());
   };
 }

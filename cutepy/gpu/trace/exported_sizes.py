@@ -7,7 +7,7 @@ elements, from 0 on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...tensor.dtypes import u32
@@ -15,7 +15,7 @@ from ..export.describe import BoundMemory, Form, Number, View
 from ..runtime.formulas import Formula, simplified
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments
-from .sizes import LARGEST, divisors_of
+from .sizes import LARGEST, LARGEST_EXTENT, divisors_of
 from .unknown_sizes import WIDEST, apart, rank_of, values_of
 
 WORDS = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4}
@@ -52,8 +52,15 @@ class ExportedSizes:
         memories = enumerate(zip(types, needs, views, strict=True))
         return [BoundMemory(kind, need, tuple(own), slot in gaps) for slot, (kind, need, own) in memories]
 
-    def form(self, program: Program, plan: LaunchPlan, given: tuple[str, ...]) -> Form:
-        """The program of the class as it is launched, and what was stated of the sizes or its proof asks for."""
+    def form(
+        self, program: Program, plan: LaunchPlan, given: tuple[str, ...], divided: Collection[Formula] = ()
+    ) -> Form:
+        """The program of the class as it is launched, and what was stated of the sizes or its proof asks for; for one
+        of vectors, the numbers that are `divided` by WIDEST."""
+
+        def renamed(formula: Formula) -> Formula:
+            return _whole(self.renamed(formula), divided)
+
         sizes = sorted({str(n["name"]) for n in self.numbers if "default" not in n and n["least"] == 1})
         shown = ", ".join(f"{name} = {{{name}}}" for name in sizes)
         facts: list[tuple[Formula, str]] = [
@@ -62,24 +69,34 @@ class ExportedSizes:
             if name in sizes
         ]
         for formula, text, stated in plan.conditions:
-            holds = self.renamed(("<=", 0, formula))
+            holds = renamed(("<=", 0, formula))
             facts.append((holds, f"'{text}' was stated; {shown}" if stated else f"its proof asks for {text}; {shown}"))
-        params = {name: self.renamed(formula) for name, formula in plan.params}
-        x, y, z = (self.renamed(n) for n in plan.grid)
+        params = {name: renamed(formula) for name, formula in plan.params}
+        x, y, z = (renamed(n) for n in plan.grid)
         program = replace(program, plan=replace(plan, grid=(x, y, z)))
         return Form(program, {**self.call.offsets, **params}, None, (*_without_implied(facts), *self._apart(program)))
 
-    def aligned(self) -> Formula:
-        """Whether 4 divides what vectors need: offsets, strides, and extents along stride 1."""
-        parts: list[Formula] = []
+    def divided(self) -> list[Formula]:
+        """What WIDEST divides where there are vectors: offsets, strides, and extents along stride 1."""
+        found: list[Formula] = []
         for a in self.call.arguments:
-            if a.sizes is None:
-                continue
-            shape, stride, offset = self._of(a)
-            unit = a.sizes.stride.index(1)
-            numbers = [shape[unit], offset, *(step for axis, step in enumerate(stride) if axis != unit)]
-            parts += [("==", ("%", n, WIDEST), 0) for n in numbers]
-        return simplified(("and", *parts))
+            if a.sizes is not None:
+                shape, stride, offset = self._of(a)
+                unit = a.sizes.stride.index(1)
+                found += [shape[unit], offset, *(step for axis, step in enumerate(stride) if axis != unit)]
+        return found
+
+    def either(self, first: Form, second: Form) -> list[Form]:
+        """The first form where vectors fit and what its proof asks for holds, else the second; the facts are those of
+        the one that is launched."""
+        found = [(holds, text) for holds, text in first.facts if text.startswith("its proof asks for ")]
+        fits = [("==", ("%", n, WIDEST), 0) for n in self.divided()]
+        chosen = simplified(("and", *fits, *[holds for holds, _ in found]))
+        facts = [fact for fact in first.facts if fact not in found]
+        others = [fact for fact in second.facts if fact not in first.facts]
+        mine = (*facts, *[(("or", chosen, holds), text) for holds, text in others])
+        both = [fact for fact in found if fact in second.facts]  # what both ask for holds where the first is chosen
+        return [replace(first, when=chosen, facts=(*mine, *both)), replace(second, when=("==", chosen, 0), facts=())]
 
     def renamed(self, formula: Formula) -> Formula:
         """A formula of a plan in the numbers of an exported call, simplified; a stride of a call is not below 0."""
@@ -134,16 +151,18 @@ def exported_sizes(call: BoundArguments) -> ExportedSizes:
             name: Formula = f"{a.name}.shape[{axis}]" if n in scalars else n
             names[f"{a.name}.shape[{axis}]"] = name
             if isinstance(name, str):
-                numbers.setdefault(name, {"name": name, "type": "u32", "least": 1, "most": LARGEST})
+                numbers.setdefault(name, {"name": name, "type": "u32", "least": 1, "most": LARGEST_EXTENT})
         defaults = _compact(a, names)
         for axis, step in enumerate(a.sizes.stride):
             name = f"{first.name}.stride[{axis}]"
             names[f"{a.name}.stride[{axis}]"] = name if step is None else step
             if step is None and first is a:
-                more.append({"name": name, "type": "u32", "least": 0, "most": LARGEST, "default": defaults[axis]})
+                more.append(
+                    {"name": name, "type": "u32", "least": 0, "most": LARGEST_EXTENT, "default": defaults[axis]}
+                )
         names[f"{a.name}.offset"] = name = f"{first.name}.offset"
         if first is a:
-            more.append({"name": name, "type": "u32", "least": 0, "most": LARGEST, "default": 0})
+            more.append({"name": name, "type": "u32", "least": 0, "most": LARGEST_EXTENT, "default": 0})
     return ExportedSizes(call, (*numbers.values(), *more), names)
 
 
@@ -174,16 +193,14 @@ def _without_implied(facts: list[tuple[Formula, str]]) -> list[tuple[Formula, st
     return [fact for fact in facts if not implied(fact[0])]
 
 
-def either(first: Form, second: Form, when: Formula) -> list[Form]:
-    """The first form where that holds and what its proof asks for does, else the second; the facts are those of the
-    one that is launched."""
-    found = [(holds, text) for holds, text in first.facts if text.startswith("its proof asks for ")]
-    chosen: Formula = ("and", when, *[holds for holds, _ in found])
-    facts = [fact for fact in first.facts if fact not in found]
-    others = [fact for fact in second.facts if fact not in first.facts]
-    mine = (*facts, *[(("or", chosen, holds), text) for holds, text in others])
-    both = [fact for fact in found if fact in second.facts]  # what both ask for holds where the first is chosen
-    return [replace(first, when=chosen, facts=(*mine, *both)), replace(second, when=("==", chosen, 0), facts=())]
+def _whole(formula: Formula, divided: Collection[Formula]) -> Formula:
+    """The formula without a quotient by WIDEST that it multiplies by it, of numbers that WIDEST divides."""
+    match formula:
+        case ("*", ("//", n, by), factor) if by == factor == WIDEST and n in divided:
+            return n
+        case (op, *parts):
+            return (op, *[_whole(part, divided) for part in parts])
+    return formula
 
 
 def _leaves_gaps(shape: Sequence[Formula], stride: Sequence[int | None]) -> bool:

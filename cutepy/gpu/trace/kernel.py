@@ -96,7 +96,7 @@ from .call import (
 from .captures import Captures
 from .counter_sizes import refuted
 from .engine import BufferEngine
-from .exported_sizes import either, exported_sizes, whole_numbers
+from .exported_sizes import exported_sizes, whole_numbers
 from .hook_functions import target
 from .memory import allocate
 from .recipe import KEPT as RECIPES_KEPT
@@ -762,11 +762,12 @@ class KernelFunction(NotebookRepr):
             vectors = None if wide is None else self._judged_form(wide, subgroups)
             forms = [form]
             if isinstance(vectors, Traced) and vectors.plan is not None:
-                other = described.form(vectors.program("naga", True), vectors.plan, self.given)
+                program = vectors.program("naga", True)
+                other = described.form(program, vectors.plan, self.given, described.divided())
                 if [b.element_bytes for b in other.program.bindings] != [
                     b.element_bytes for b in form.program.bindings
                 ]:
-                    forms = either(other, form, described.aligned())
+                    forms = described.either(other, form)
             if forms not in variants:
                 variants.append(forms)
         lengths = {slot: binding.min_bytes for slot, binding in enumerate(variants[0][0].program.bindings)}

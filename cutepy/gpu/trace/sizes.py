@@ -29,6 +29,10 @@ from ..runtime.formulas import Formula
 #: Of a size, and of every number that is made of sizes and meets a value of the kernel.
 LARGEST = (1 << 31) - 1
 
+#: Of an extent, so that rounded up to a multiple of at most 2^16 it is no larger than `LARGEST`: tiles then ask for
+#: nothing that the host would have to check.
+LARGEST_EXTENT = LARGEST + 1 - (1 << 16)
+
 
 class KernelSize(Size):
     """A size of a kernel that is being traced."""
@@ -132,7 +136,7 @@ class Sizes(Context):
         self.sources[number] = source if divisor == 1 else ("//", source, divisor)
         return Poly.unknown(number) * divisor
 
-    def letter(self, name: str, source: str, *, divisor: int = 1, high: int = LARGEST) -> Operand:
+    def letter(self, name: str, source: str, *, divisor: int = 1, high: int = LARGEST_EXTENT) -> Operand:
         """The size of that name, equal wherever it stands."""
         if name not in self.letters:
             self.letters[name] = self.unknown(name, source, divisor=divisor, high=high)

@@ -27,7 +27,7 @@ from .. import ir
 from ..ir.ranges import linear
 from ..runtime.formulas import Formula
 from .mapped import MappedEngine, Stride
-from .sizes import LARGEST, Sizes, divisors_of
+from .sizes import LARGEST_EXTENT, Sizes, divisors_of
 
 if TYPE_CHECKING:
     from .call import Argument, BoundArguments
@@ -379,8 +379,8 @@ def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
         shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
         if 0 in shape:
             return f"{a.name} has no elements"
-        if max(shape) > LARGEST:
-            return f"{a.name} has {max(shape)} elements along a mode, more than {LARGEST}"
+        if max(shape) > LARGEST_EXTENT:
+            return f"{a.name} has {max(shape)} elements along a mode, more than {LARGEST_EXTENT}"
         low = a.offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True) if step < 0)
         high = a.offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True) if step > 0)
         if low < 0 or high >= a.length:
@@ -514,7 +514,7 @@ def host_checks(
             if wanted in divisors:
                 found.append((("==", ("%", n, divisors[wanted]), 0), f"{divisors[wanted]} divides {wanted}"))
             found.append((("<=", 1, n), f"{n} is 1 or more"))
-            found.append((("<=", n, LARGEST), f"{n} is at most {LARGEST}"))
+            found.append((("<=", n, LARGEST_EXTENT), f"{n} is at most {LARGEST_EXTENT}"))
         low, high = _ends(f"{a.name}.offset", shape, stride)
         found.append((("<=", 0, low), f"{a.name} begins inside its memory"))
         found.append((("<=", ("+", 1, high), f"{a.name}.length"), f"{a.name} ends inside its memory"))

@@ -7,7 +7,6 @@ What is not to be had is named: a device, a C compiler with cJSON and wgpu's hea
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from host_cases import Case, same, sized
+from host_cases import Case, planned, same, sized
 
 from cutepy.errors import DeviceError
 from cutepy.gpu import default_device, open_device
-from cutepy.gpu.runtime.formulas import Formula, evaluate
 
 HOSTS = Path(__file__).parents[3] / "examples" / "hosts"
 NAMES = ("saxpy", "softmax", "transpose", "matmul", "attention", "own gather")
@@ -175,38 +173,6 @@ def in_rust(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     assert built.returncode == 0, built.stderr[-3000:]
     return str(folder / "target" / "debug" / "plans")
-
-
-def planned(function: dict, numbers: dict[str, float]) -> list[object]:
-    """What plan.rs says, by `evaluate`, for the first variant."""
-    values: dict[str, float] = {}
-    for number in function["numbers"]:
-        name, default = number["name"], number.get("default")
-        values[name] = numbers[name] if name in numbers else evaluate(tuples(default), values)  # type: ignore[arg-type]
-    ints = {name: n for name, n in values.items() if isinstance(n, int)}
-
-    def number_of(formula: object) -> int:
-        return evaluate(tuples(formula), ints)
-
-    def word(param: dict) -> int:
-        if param["type"] == "f32":
-            value = values[param["value"]] if isinstance(param["value"], str) else param["value"]
-            return int(struct.unpack("<I", struct.pack("<f", value))[0])
-        return number_of(param["value"]) & 0xFFFFFFFF
-
-    launches = [
-        [
-            launch["text"], launch["entry"], [number_of(n) for n in launch["grid"]],
-            [word(p) for p in launch["params"]], launch["buffers"], launch["access"],
-        ]
-        for launch in function["variants"][0]["launches"]
-        if number_of(launch.get("when", 1))
-    ]  # fmt: skip
-    return [[number_of(buffer["bytes"]) for buffer in function["buffers"]], launches]
-
-
-def tuples(formula: object) -> Formula:
-    return tuple(map(tuples, formula)) if isinstance(formula, list) else formula  # type: ignore[return-value]
 
 
 def test_the_plan_in_rust_is_that_of_the_formulas(in_rust: str) -> None:
