@@ -5,8 +5,11 @@ A workgroup is a block, a subgroup a warp, workgroup memory is `__shared__`. Whe
 case out, a device function of the text computes what the IR means. Source: CUDA C++ Programming Guide 12.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar
 
 from ...tensor.dtypes import DType, MatrixType, bool_, f16, f32, i32, u32
@@ -57,188 +60,14 @@ _FLOAT = {
 _FLOAT |= {"round": "rintf", "abs": "fabsf", "min": "fminf", "max": "fmaxf", "fma": "fmaf"}
 _INTEGER = {"min": "min", "max": "max", "abs": "abs"}
 
-#: Device functions of the text, by their names: those that it uses stand before the kernel.
-_FUNCTIONS = {
-    "bitcast": """\
-template <typename To, typename From> __device__ To bitcast(From x) {
-    static_assert(sizeof(To) == sizeof(From), "bits of another width");
-    To y;
-    memcpy(&y, &x, sizeof(y));
-    return y;
-}""",
-    "quotient": """\
-__device__ unsigned quotient(unsigned a, unsigned b) { return b == 0u ? a : a / b; }
-__device__ int quotient(int a, int b) { return b == 0 || (b == -1 && a == -2147483647 - 1) ? a : a / b; }""",
-    "remainder": """\
-__device__ unsigned remainder(unsigned a, unsigned b) { return b == 0u ? 0u : a % b; }
-__device__ int remainder(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; }""",
-    "wrapping_add": "__device__ int wrapping_add(int a, int b) { return int(unsigned(a) + unsigned(b)); }",
-    "wrapping_sub": "__device__ int wrapping_sub(int a, int b) { return int(unsigned(a) - unsigned(b)); }",
-    "wrapping_mul": "__device__ int wrapping_mul(int a, int b) { return int(unsigned(a) * unsigned(b)); }",
-    "to_i32": """\
-__device__ int to_i32(float x, float most) {  // 0 for NaN
-    return x != x ? 0 : int(fminf(fmaxf(x, fmaxf(-most, -2147483648.0f)), fminf(most, 2147483520.0f)));
-}""",
-    "to_u32": """\
-__device__ unsigned to_u32(float x, float most) {  // 0 for NaN
-    return x > 0.0f ? unsigned(fminf(x, fminf(most, 4294967040.0f))) : 0u;
-}""",
-    "clamp": """\
-template <typename T> __device__ T clamp(T x, T low, T high) { return min(max(x, low), high); }
-__device__ float clamp(float x, float low, float high) { return fminf(fmaxf(x, low), high); }""",
-    "sign": """\
-__device__ float sign(float x) { return float(x > 0.0f) - float(x < 0.0f); }
-__device__ int sign(int x) { return int(x > 0) - int(x < 0); }""",
-    "fract": "__device__ float fract(float x) { return x - floorf(x); }",
-    "degrees": "__device__ float degrees(float x) { return x * 57.29577951308232f; }",
-    "radians": "__device__ float radians(float x) { return x * 0.017453292519943295f; }",
-    "nan_min": "__device__ float nan_min(float a, float b) { return a != a ? a : b != b ? b : fminf(a, b); }",
-    "nan_max": "__device__ float nan_max(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }",
-    "count_ones": "template <typename T> __device__ T count_ones(T x) { return T(__popc(unsigned(x))); }",
-    "leading_zeros": "template <typename T> __device__ T leading_zeros(T x) { return T(__clz(int(x))); }",
-    "trailing_zeros": """\
-template <typename T> __device__ T trailing_zeros(T x) { return x == T(0) ? T(32) : T(__ffs(int(x)) - 1); }""",
-    "reverse_bits": "template <typename T> __device__ T reverse_bits(T x) { return T(__brev(unsigned(x))); }",
-    "dot4I8Packed": "__device__ int dot4I8Packed(unsigned a, unsigned b) { return __dp4a(int(a), int(b), 0); }",
-    "dot4U8Packed": "__device__ unsigned dot4U8Packed(unsigned a, unsigned b) { return __dp4a(a, b, 0u); }",
-    "pack4x": """\
-__device__ unsigned pack4x(int a, int b, int c, int d) {
-    return (a & 255) | (b & 255) << 8 | (c & 255) << 16 | unsigned(d & 255) << 24;
-}""",
-    "byte_of": """\
-__device__ int signed_byte(unsigned word, int at) { return int(word << (24 - 8 * at)) >> 24; }
-__device__ unsigned byte_of(unsigned word, int at) { return word >> 8 * at & 255u; }""",
-    "atomic_load": """\
-template <typename T> __device__ T atomic_load(const T* at) { return *(const volatile T*)at; }
-template <typename T> __device__ void atomic_store(T* at, T value) { *(volatile T*)at = value; }""",
-    "atomic_float": """\
-template <typename F> __device__ float atomic_float(float* at, F update) {  // until no other thread came between
-    unsigned seen = *(volatile unsigned*)at, before;
-    do {
-        before = seen;
-        seen = atomicCAS((unsigned*)at, before, __float_as_uint(update(__uint_as_float(before))));
-    } while (seen != before);
-    return __uint_as_float(seen);
-}""",
-    "lanes_of": """\
-template <typename T, typename F> __device__ T over_lanes(unsigned mask, T value, T start, F combine) {
-    for (unsigned rest = mask; rest != 0u; rest &= rest - 1u)
-        start = combine(start, __shfl_sync(mask, value, __ffs(rest) - 1));
-    return start;
-}
-__device__ unsigned lane_id() {
-    unsigned id;
-    asm("mov.u32 %0, %%laneid;" : "=r"(id));
-    return id;
-}""",
-}
-_FUNCTIONS |= {
-    "pack4xI8": "__device__ unsigned pack4xI8(int a, int b, int c, int d) { return pack4x(a, b, c, d); }",
-    "pack4xU8": """\
-__device__ unsigned pack4xU8(unsigned a, unsigned b, unsigned c, unsigned d) { return pack4x(a, b, c, d); }""",
-    "pack4x8snorm": """\
-__device__ int snorm(float x) { return int(floorf(0.5f + 127.0f * fminf(fmaxf(x, -1.0f), 1.0f))); }
-__device__ unsigned pack4x8snorm(float a, float b, float c, float d) {
-    return pack4x(snorm(a), snorm(b), snorm(c), snorm(d));
-}""",
-    "pack4x8unorm": """\
-__device__ int unorm(float x) { return int(floorf(0.5f + 255.0f * fminf(fmaxf(x, 0.0f), 1.0f))); }
-__device__ unsigned pack4x8unorm(float a, float b, float c, float d) {
-    return pack4x(unorm(a), unorm(b), unorm(c), unorm(d));
-}""",
-    "pack2x16float": """\
-__device__ unsigned pack2x16float(float a, float b) {
-    return unsigned(__half_as_ushort(__half(a))) | unsigned(__half_as_ushort(__half(b))) << 16;
-}""",
-    "unpack2x16float": """\
-__device__ vec2<float> unpack2x16float(unsigned word) {
-    return vec2<float>(float(__ushort_as_half(word & 65535u)), float(__ushort_as_half(word >> 16)));
-}""",
-    "subgroup_ballot": """\
-__device__ vec4<unsigned> subgroup_ballot(unsigned mask, bool holds) {
-    return vec4<unsigned>(__ballot_sync(mask, holds), 0u, 0u, 0u);
-}""",
-}
-for _name, _each in {
-    "unpack4xI8": ("int", "signed_byte(word, {})"),
-    "unpack4xU8": ("unsigned", "byte_of(word, {})"),
-    "unpack4x8snorm": ("float", "fmaxf(signed_byte(word, {}) / 127.0f, -1.0f)"),
-    "unpack4x8unorm": ("float", "byte_of(word, {}) / 255.0f"),
-}.items():
-    _FUNCTIONS[_name] = (
-        f"__device__ vec4<{_each[0]}> {_name}(unsigned word) {{\n"
-        f"    return vec4<{_each[0]}>({', '.join(_each[1].format(at) for at in range(4))});\n}}"
-    )
-for _name, _start, _combined in (
-    ("add", "T(0)", "a + b"),
-    ("mul", "T(1)", "a * b"),
-    ("min", "value", "b < a ? b : a"),
-    ("max", "value", "a < b ? b : a"),
-    ("and", "value", "a & b"),
-    ("or", "value", "a | b"),
-):
-    _FUNCTIONS[f"subgroup_{_name}"] = (
-        f"template <typename T> __device__ T subgroup_{_name}(unsigned mask, T value) {{\n"
-        f"    return over_lanes(mask, value, {_start}, [](T a, T b) {{ return {_combined}; }});\n}}"
-    )
-for _name, _below in (("inclusive", "2u << lane_id()"), ("exclusive", "1u << lane_id()")):
-    _FUNCTIONS[f"subgroup_{_name}_add"] = (
-        f"template <typename T> __device__ T subgroup_{_name}_add(unsigned mask, T value) {{\n"
-        "    T sum = T(0);\n"
-        "    for (unsigned rest = mask; rest != 0u; rest &= rest - 1u) {\n"
-        "        const T other = __shfl_sync(mask, value, __ffs(rest) - 1);\n"
-        f"        if (((rest & -rest) & (({_below}) - 1u)) != 0u) sum = sum + other;\n"
-        "    }\n    return sum;\n}"
-    )
-for _name, _call in (
-    ("shuffle", "__shfl_sync(mask, value, lane)"),
-    ("shuffle_xor", "__shfl_xor_sync(mask, value, lane)"),
-    ("shuffle_down", "__shfl_down_sync(mask, value, lane)"),
-    ("shuffle_up", "__shfl_up_sync(mask, value, lane)"),
-    ("broadcast", "__shfl_sync(mask, value, lane)"),
-):
-    _FUNCTIONS[f"subgroup_{_name}"] = (
-        f"template <typename T> __device__ T subgroup_{_name}(unsigned mask, T value, unsigned lane) {{\n"
-        f"    return {_call};\n}}"
-    )
-_FUNCTIONS["subgroup_broadcast_first"] = (
-    "template <typename T> __device__ T subgroup_broadcast_first(unsigned mask, T value) {\n"
-    "    return __shfl_sync(mask, value, __ffs(mask) - 1);\n}"
-)
-_FUNCTIONS["subgroup_any"] = (
-    "__device__ bool subgroup_any(unsigned mask, bool holds) { return __any_sync(mask, holds) != 0; }"
-)
-_FUNCTIONS["subgroup_all"] = (
-    "__device__ bool subgroup_all(unsigned mask, bool holds) { return __all_sync(mask, holds) != 0; }"
-)
-
-#: Which other functions a function of the text calls, or its vectors.
-_CALLS = {
-    **dict.fromkeys(("pack4xI8", "pack4xU8", "pack4x8snorm", "pack4x8unorm"), ("pack4x",)),
-    **dict.fromkeys(("unpack4xI8", "unpack4xU8", "unpack4x8snorm", "unpack4x8unorm"), ("byte_of", "vec4")),
-    **{f"subgroup_{name}": ("lanes_of",) for name in "add mul min max and or inclusive_add exclusive_add".split()},
-    "subgroup_ballot": ("vec4",),
-    "unpack2x16float": ("vec2",),
-}
+_DEFINED = re.compile(r"(?:struct alignas.*|__device__ (?!explicit)[\w<>]+) (\w+)[( ]")
 
 
-def _vector(lanes: int) -> str:
-    """The type of vectors of 2 or 4, aligned as WGSL aligns them."""
-    names, kind = "xyzw"[:lanes], f"vec{lanes}"
-    each = ", ".join(f"{n}({n})" for n in names)
-    return "\n".join(
-        [
-            f"template <typename T> struct alignas({lanes} * sizeof(T)) {kind} {{",
-            f"    T {', '.join(names)};",
-            f"    {kind}() = default;",
-            f"    __device__ {kind}({', '.join(f'T {n}' for n in names)}) : {each} {{}}",
-            f"    __device__ explicit {kind}(T all) : {', '.join(f'{n}(all)' for n in names)} {{}}",
-            f"    template <typename U> __device__ explicit {kind}({kind}<U> v)",
-            f"        : {', '.join(f'{n}(T(v.{n}))' for n in names)} {{}}",
-            "    __device__ T operator[](unsigned lane) const { return (&x)[lane]; }",
-            "};",
-        ]
-    )
+@cache
+def _functions() -> Mapping[str, str]:
+    """The device functions of a text by their names, each with the block that defines it."""
+    _, *blocks = (files(__package__) / "device_functions.cuh").read_text().rstrip().split("\n\n")
+    return {name: block for block in blocks for name in _DEFINED.findall(block)}
 
 
 def _operator(op: str, lanes: int, left: int, right: int) -> str:
@@ -280,12 +109,14 @@ class CudaPrinter(Printer):
 
     def __init__(self, kernel: ir.Kernel, guarded: bool = False) -> None:
         used = {n.name for n in ir.all_nodes(kernel.body) if isinstance(n, ir.Builtin)}
-        reserved = {*_KEYWORDS.split(), *_PREDECLARED.split(), *_FUNCTIONS, *_FLOAT, *_FLOAT.values()}
+        reserved = {*_KEYWORDS.split(), *_PREDECLARED.split(), *_functions(), *_FLOAT, *_FLOAT.values()}
         super().__init__(kernel, reserved | {_IDS[name][0] for name in used}, guarded=guarded)
         if kernel.lanes > WARP:
             raise self.refuse(f"subgroups of {kernel.lanes} threads: a warp has {WARP}")
         self.asked = [name for name in _IDS if name in used]
         self.functions: dict[str, str] = {}
+        roots = [root for stmt in ir.statements(kernel.body) for root in stmt.expressions]
+        self.read = {load.buffer for root in roots for load in ir.loads(root)}
         self.divergent = 0  # blocks around that some threads of a warp may not run
         self.entry = self.name_of(kernel, kernel.name)
 
@@ -328,14 +159,19 @@ class CudaPrinter(Printer):
         note = f"  // {buffer.note}" if buffer.note else ""
         sized = f"{name}[{-(-buffer.length // buffer.width)}]"
         shared = buffer.space == ir.AddressSpace.WORKGROUP
-        yield f"{INDENT}__shared__ {kind} {sized};{note}" if shared else f"{INDENT}{kind} {sized} = {{}};"
+        # A compiler warns of what is set and never read.
+        unread = "" if buffer in self.read else "[[maybe_unused]] "
+        yield f"{INDENT}{unread}__shared__ {kind} {sized};{note}" if shared else f"{INDENT}{kind} {sized} = {{}};"
 
     def use(self, name: str) -> str:
         """The name of a function of the text, which then stands in it."""
-        if name not in self.functions:
-            for other in _CALLS.get(name, ()):
-                self.use(other)
-            self.functions[name] = _vector(int(name[3])) if name in ("vec2", "vec4") else _FUNCTIONS[name]
+        block = _functions()[name]
+        if block not in self.functions:
+            words = set(re.findall(r"\w+", block))
+            for other, needed in _functions().items():
+                if other in words and needed != block:
+                    self.use(other)
+            self.functions[block] = block
         return name
 
     def use_operator(self, op: str, lanes: int, left: int, right: int) -> None:
@@ -513,7 +349,7 @@ class CudaPrinter(Printer):
             if name == "abs" and dtype is u32:
                 return arguments[0]
             called = _INTEGER[name]
-        elif name in _FUNCTIONS:
+        elif name in _functions():
             called = self.use(name)
         else:
             raise self.refuse(f"function {name!r} of {dtype}")
