@@ -54,7 +54,7 @@ def _plan(
     singles = [family[0] for family in families.values() if not family[1:]]
 
     facts = [(formula_of(fact["holds"]), fact["text"]) for fact in variant["facts"]]
-    launches = _chosen([_Launch.of(launch, used[i], own) for i, launch in enumerate(variant["launches"])])
+    launches = _chosen([_PlannedLaunch.of(launch, used[i], own) for i, launch in enumerate(variant["launches"])])
     formulas = [holds for holds, _ in facts]
     formulas += [n for tensor in singles for n in (tensor.bytes, *tensor.defaults)]
     formulas += [n for function in functions for n in function.formulas]
@@ -129,7 +129,7 @@ class _Family:
         js, first = self.js, self.tensors[0]
         size, *defaults = self.formulas
         some = len({tensor.written for tensor in self.tensors}) > 1
-        written = js.name() if some else str(first.written or "")
+        written = js.name() if some else "1" * first.written
         asked = []
         for n, own, default in zip(first.numbers, self.numbers, defaults, strict=True):
             name = f"{self.name}+{json.dumps(n['name'].removeprefix(first.name))}"
@@ -170,7 +170,7 @@ class _Family:
 
 
 @dataclass(frozen=True, slots=True)
-class _Launch:
+class _PlannedLaunch:
     """A launch: which of the variant's texts, when, the grid, types and values of its parameters, what it binds."""
 
     text: Formula
@@ -180,7 +180,7 @@ class _Launch:
     bound: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, launch: Mapping[str, Any], used: set[str], own: Sequence[int]) -> _Launch:
+    def of(cls, launch: Mapping[str, Any], used: set[str], own: Sequence[int]) -> _PlannedLaunch:
         params = tuple((p["type"], formula_of(p["value"])) for p in launch["params"]) if "1 0" in used else ()
         bound = tuple(slot if f"0 {at}" in used else None for at, slot in enumerate(launch["buffers"]))
         grid = tuple(map(formula_of, launch["grid"]))
@@ -198,18 +198,12 @@ class _Launch:
         params = [js.parameter(kind, value) for kind, value in self.params]
         bound = ["" if slot is None else str(order.index(slot)) for slot in self.bound]
         every = bound == [str(i) for i in range(len(order))]
-        text = listed(
-            [
-                js.text(self.text),
-                listed(grid),
-                listed(params) if params else "",
-                "" if every else f"[{','.join(bound)}]",
-            ]
-        )
-        return text if self.when == 1 else f"{js.operand(self.when, 1)}&&{text}"
+        rest = [listed(params) if params else "", "" if every else f"[{','.join(bound)}]"]
+        text = listed([js.text(self.text), listed(grid), *rest])
+        return text if self.when == 1 else f"...{js.operand(self.when, 1)}?[{text}]:[]"
 
 
-def _chosen(launches: list[_Launch]) -> list[_Launch]:
+def _chosen(launches: list[_PlannedLaunch]) -> list[_PlannedLaunch]:
     """The same launches; two of which one happens, and which are alike, are one with choices."""
     match launches:
         case [one, other] if (
@@ -220,7 +214,7 @@ def _chosen(launches: list[_Launch]) -> list[_Launch]:
             values = zip(one.params, other.params, strict=True)
             params = tuple((kind, _either(one.when, a, b)) for (kind, a), (_, b) in values)
             grid = tuple(_either(one.when, a, b) for a, b in zip(one.grid, other.grid, strict=True))
-            return [_Launch(_either(one.when, one.text, other.text), 1, grid, params, one.bound)]
+            return [_PlannedLaunch(_either(one.when, one.text, other.text), 1, grid, params, one.bound)]
     return launches
 
 

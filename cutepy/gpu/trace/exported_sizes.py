@@ -196,7 +196,7 @@ def _without_implied(facts: list[tuple[Formula, str]]) -> list[tuple[Formula, st
 def _whole(formula: Formula, divided: Collection[Formula]) -> Formula:
     """The formula without a quotient by WIDEST that it multiplies by it, of numbers that WIDEST divides."""
     match formula:
-        case ("*", ("//", n, by), factor) if by == factor == WIDEST and n in divided:
+        case ("*", ("//", str(n), by), factor) if by == factor == WIDEST and n in divided:
             return n
         case (op, *parts):
             return (op, *[_whole(part, divided) for part in parts])
