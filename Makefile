@@ -34,7 +34,7 @@ bench: $(VENV)/.cutepy-test
 docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 	$(BIN)/python -m pytest -q docs README.md
 	PYTHONPATH=. $(BIN)/zensical build --clean --strict
-	$(BIN)/cutepy explore -o site/explore.html
+	$(BIN)/cutepy explore --links site -o site/explore.html
 
 # Every fuzzer in turn, for five minutes.
 fuzz: $(VENV)/.cutepy-test

@@ -10,6 +10,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 
@@ -207,9 +208,11 @@ def _suffix(target: str, asked: str | None) -> str:
 
 def run_explore(options: Namespace) -> None:
     """Write the page that runs cutepy, or open it in the browser and say where it lies."""
-    from ..explore.pack import FIRST, explore
+    from ..explore.pack import FIRST, explore, links_of
 
     page = explore(FIRST if options.layout is None else read_input(options.layout), view=options.view)
+    if options.links:
+        page = replace(page, links=links_of(Path(options.links)))
     if options.output:
         check_target(options.output)
         write_text(options.output, page.html())

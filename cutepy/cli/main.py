@@ -78,6 +78,7 @@ def parser() -> Parser:
     explore.add_argument("layout", nargs="?", help=f"what it shows first: {_LAYOUT}")
     explore.add_argument("-o", "--output", metavar="FILE.html", help="write the page there instead of opening it")
     explore.add_argument("--view", default="", help=", ".join(LAYOUT_VIEWS))
+    explore.add_argument("--links", metavar="FOLDER", help="a site whose links to the page are answered at once")
     _kernel_arguments(command("wgsl", "kernels", "Print the WGSL of a kernel for arguments of given layouts."))
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))

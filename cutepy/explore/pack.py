@@ -8,16 +8,18 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
-from html import escape
+from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from tempfile import mkdtemp
+from urllib.parse import parse_qsl, urlencode
 from webbrowser import open_new_tab
 
 from ..draw import Drawing, Style, drawing_of
@@ -26,7 +28,7 @@ from ..draw.views.table import written
 from ..errors import DrawError, LayoutError, hold
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import keeps
-from .answers import look, names
+from .answers import answer, look, names
 
 FIRST = "zipped_divide((8,8):(8,1), (4,4))"
 """What a page shows that was asked for nothing."""
@@ -34,6 +36,8 @@ PYTHON = ("pyodide-lock.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wa
 RUNTIME = (*PYTHON, "kernels.json")
 PARTS = ("errors.py", "lazy.py", "draw", "layout", "explore")
 """What of cutepy runs in the page."""
+_LINK = re.compile(r'(?:data-explore="|href="[^"]*explorer?\.html#)(e=[^"]+)"')
+_ASKED = re.compile(r'class="cutepy-try" data-explore="([^"]+)"')
 SCRIPTS = ("python.js", "picture.js", "expression.js", "panels.js", "kernels.js", "main.js")
 MISSING = (
     "explore: Python for the browser is not installed: the package cutepy-runtime, which `make explorer` in cutepy's "
@@ -107,6 +111,8 @@ class Explorer:
     text: str = FIRST
     view: str = ""
     options: dict[str, str] = field(default_factory=dict, repr=False)
+    links: tuple[str, ...] = field(default=(), repr=False)
+    """Addresses of the page, from their `#` on, that it answers before Python has started."""
 
     def html(self) -> str:
         """The whole page. Raises DrawError where Python for the browser is not installed."""
@@ -125,7 +131,8 @@ class Explorer:
         if "refused" not in first and first["views"]:  # what stands there before Python does; corners where it is large
             picture = drawing_of(self.text, {"limit": str(FIRST_CELLS), **asked}).svg()
         # `<` is escaped as \u003c below, so that no text can close the script element.
-        state = {"text": self.text, "view": self.view, "options": self.options, "names": names()}
+        kept = _answers([urlencode({"e": self.text, "view": self.view, **self.options}), *self.links])
+        state = {"text": self.text, "view": self.view, "options": self.options, "names": names(), "kept": kept}
         data = "".join(
             f'<script type="application/octet-stream" id="{name}">{b64encode(packed[name]).decode()}</script>\n'
             for name in sorted(packed)
@@ -174,6 +181,47 @@ class Explorer:
 
     def __repr__(self) -> str:
         return f"Explorer({self.text!r})"
+
+
+_NO_OPTIONS = ("e", "view", "thread", "value", "cell", "bytes", "access", "lanes", "puzzle")
+"""What an address of the page says beside options of the view; an option of such a name has `o.` before it."""
+KEPT_LENGTH, LONGEST_KEPT = 600_000, 60_000
+"""Characters of answers that stand in a page, and of one of them, at most: about 100 KB on a line, and one."""
+
+
+def _answers(links: Iterable[str]) -> dict[str, str]:
+    """The answers to what the page asks first at these addresses, by the question, as far as there is room."""
+    kept: dict[str, str] = {}
+    for link in dict.fromkeys(links):
+        given = dict(parse_qsl(link.lstrip("#"), keep_blank_values=True))
+        text, view = given.get("e", ""), given.get("view", "")
+        options = {name.removeprefix("o."): value for name, value in given.items() if name not in _NO_OPTIONS}
+        asked: list[dict[str, object]] = [
+            {"ask": "look", "text": text, "view": view, "options": options if view else {}}
+        ]
+        if given.get("puzzle", "").isdecimal():
+            asked.append({"ask": "puzzle", "number": int(given["puzzle"]), "text": text})
+        for question in asked if text else ():
+            written = json.dumps(question, ensure_ascii=False, separators=(",", ":"))  # as JSON.stringify writes it
+            if len(found := answer(written)) <= LONGEST_KEPT:
+                kept[written] = found
+        if sum(map(len, kept.values())) > KEPT_LENGTH:
+            break
+    return kept
+
+
+def links_of(folder: Path) -> tuple[str, ...]:
+    """What the pages below a folder ask an explorer for, each once: first the questions and puzzles, then the pictures.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.html").write_text('<a href="../explore.html#e=%284%2C8%29&amp;view=tree">')
+    >>> links_of(folder)
+    ('e=%284%2C8%29&view=tree',)
+    """
+    pages = [page.read_text(encoding="utf-8") for page in sorted(folder.rglob("*.html"))]
+    links = (link for pattern in (_ASKED, _LINK) for page in pages for link in pattern.findall(page))
+    return tuple(dict.fromkeys(map(unescape, links)))
 
 
 def explore(

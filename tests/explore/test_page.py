@@ -4,13 +4,17 @@ import json
 import random
 import re
 import time
+from html import escape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from chromium import find_chromium
 from explore.browser import Browser
 from explore.questions import ACCESS, asked, expressions, shown
 
 from cutepy.draw import drawing_of
+from cutepy.explore.pack import Explorer, links_of
 
 CASES = 500
 MEGABYTES = 10
@@ -47,6 +51,46 @@ def test_random_expressions_are_answered_in_the_page_as_in_python(opened: Browse
 def test_the_first_picture_stands_before_any_script(page_file: Path) -> None:
     page = page_file.read_text()
     assert page.index("<svg xmlns") < page.index("<script") and "zipped_divide((8,8):(8,1), (4,4))" in page
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"e": "composition((8,8):(8,1), (4,4):(1,8))", "view": "steps"},
+        {"e": "(4,8):(8,1)", "view": "banks", "banks": "16"},
+        {"e": "(4,8):(1,4)", "puzzle": "2"},
+        {"e": "A = (6,2):(1,7)\ncomposition(A, (3,2):(2,3))"},
+    ],
+    ids=["steps", "banks", "puzzle", "refused"],
+)
+def test_a_link_of_a_site_is_answered_before_python_runs(link: dict[str, str], tmp_path: Path) -> None:
+    """The page holds the answers to its own first picture and to the links; no Python is in it that could start."""
+    (tmp_path / "index.html").write_text(f'<a class="cutepy-try" data-explore="{escape(urlencode(link))}">try</a>')
+    page = tmp_path / "explore.html"
+    page.write_text(Explorer(links=links_of(tmp_path)).page({}))
+    command = find_chromium()
+    if command is None:
+        pytest.skip("NOT TESTED: no Chromium to open the explorer's page in")
+    tab = Browser(command)
+    try:
+        tab.open(f"{page.as_uri()}#{urlencode(link)}")
+        tab.wait("performance.getEntriesByName('pictured').length")
+        wanted = asked(
+            "look", text=link["e"], view=link.get("view", ""), options={"banks": "16"} if "banks" in link else {}
+        )
+        assert (
+            tab.text("#result") == wanted["value"] if "value" in wanted else tab.text("#complaint") in wanted["error"]
+        )
+        if "svg" in wanted:
+            drawn = tab.evaluate("document.getElementById('figure').shadowRoot.querySelector('svg title').textContent")
+            assert f"<title>{escape(str(drawn), quote=False)}</title>" in wanted["svg"]
+        assert ("puzzle" in link) == (tab.text("#verdict") != "")
+        tab.open(page)
+        tab.wait("performance.getEntriesByName('pictured').length")
+        assert tab.text("#result") == "((4,4),(2,2)):((8,1),(32,4))"
+        assert not tab.evaluate("performance.getEntriesByName('python-ready').length")
+    finally:
+        tab.close()
 
 
 def test_typing_changes_the_picture_and_the_address(browser: Browser) -> None:

@@ -265,11 +265,14 @@ function wire(first) {
     else if (location.hash !== page.at) page.past.push(page.at);
     page.back(location.hash);
   });
-  kernels.start();
   wireViews();
   wirePicture();
+  for (const [question, answer] of Object.entries(first.kept)) python.kept.set(question, answer);
   page.look(true);
-  addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => python.start(), 0)));
+  addEventListener("load", () => {
+    kernels.start();
+    requestAnimationFrame(() => setTimeout(() => python.start(), 0));
+  });
 }
 
 function wireViews() {

@@ -58,21 +58,22 @@ const python = {
     return answer;
   },
 
-  // The newest look, else the oldest other; what is asked by hand goes all together.
+  // The newest look, else the oldest other; what is asked by hand goes all together. Before Python is ready, all that is kept.
   next() {
-    if (!this.ready || this.asking || !this.waiting.size) return;
+    if (this.asking || !this.waiting.size) return;
     const first = this.waiting.has("look") ? "look" : this.waiting.keys().next().value;
-    const kinds = typeof first === "symbol" ? [...this.waiting.keys()].filter((kind) => typeof kind === "symbol") : [first];
+    const kinds = [...this.waiting.keys()].filter((kind) => !this.ready || kind === first || (typeof kind === "symbol" && typeof first === "symbol"));
     const asked = [];
     for (const kind of kinds) {
       const { question, answered } = this.waiting.get(kind);
-      this.waiting.delete(kind);
       const text = JSON.stringify(question);
       const known = this.kept.get(text);
+      if (known === undefined && !this.ready) continue;
+      this.waiting.delete(kind);
       if (known === undefined) asked.push({ text, answered });
       else answered(JSON.parse(known));
     }
-    if (!asked.length) return this.next();
+    if (!asked.length) return this.ready ? this.next() : undefined;
     this.asking = asked;
     this.patience = setTimeout(() => this.onstatus("Working…", false, true), 700);
     this.worker.postMessage({ questions: asked.map(({ text }) => text) });
