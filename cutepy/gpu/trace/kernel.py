@@ -549,7 +549,7 @@ class KernelFunction(NotebookRepr):
     def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Kernel, BoundArguments]:
         """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
         call = self._bind(args, static)
-        if (sized := self._sized(call)) is not None:
+        if (sized := self._sized(call, judge=False)) is not None:
             return sized.known(call), call
         traced = self._form_of(call, has_subgroups(call))
         if traced.kernel.params:
@@ -835,10 +835,13 @@ class KernelFunction(NotebookRepr):
         device: "Device | None" = None,
         *,
         told: bool = False,
+        judge: bool = True,
         specs: Mapping[str, SizeSpec] | None = None,
     ) -> "SizedLaunch | None":
         """The launch of the form for unknown sizes; None where the call is traced for its sizes, for a reason that
-        `size_reason` keeps; KernelError with it where that has to be `told`. What the user stated is an error."""
+        `size_reason` keeps; KernelError with it where that has to be `told`. What the user stated is an error.
+
+        Without `judge` neither proof nor text is made: the interpreter looks at every access itself."""
         specs = specs_of(call, self._specs) if specs is None else specs
         if not specs:
             return None
@@ -849,9 +852,9 @@ class KernelFunction(NotebookRepr):
             found: SizedLaunch | str = sized if isinstance(sized, str) else ""
             if not isinstance(sized, str):
                 subgroups = has_subgroups(call) if device is None else "subgroups" in device.features
-                found = self._launch_of_sizes(sized, subgroups, device)
+                found = self._launch_of_sizes(sized, subgroups, device, judge)
                 if isinstance(found, str):  # what is proven without vectors serves as well
-                    other = self._launch_of_sizes(unaligned(sized), subgroups, device)
+                    other = self._launch_of_sizes(unaligned(sized), subgroups, device, judge)
                     found = other if isinstance(other, SizedLaunch) else found
                     if isinstance(found, SizedLaunch) and sized.key in self._unsized:
                         found = replace(found, exact=sized)
@@ -870,14 +873,15 @@ class KernelFunction(NotebookRepr):
             return f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
         return sized
 
-    def _judged_form(self, call: BoundArguments, subgroups: bool) -> Traced | str:
+    def _judged_form(self, call: BoundArguments, subgroups: bool, judge: bool = True) -> Traced | str:
         """The form of a class of calls, with what its proof asks for; or why there is none."""
         if (why := self._unsized.get(call.key)) is not None:
             return why
         try:
-            traced = self._form(call, subgroups=subgroups)
-            self.stats.proofs += traced.proven is None
-            traced.judged()
+            traced = self._form(call, subgroups=subgroups) if judge else self._form_of(call, subgroups)
+            if judge:
+                self.stats.proofs += traced.proven is None
+                traced.judged()
         except Exception as error:  # whatever Python does with a size that is no integer: the call has its own way
             told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
             self._unsized[call.key] = told
@@ -889,9 +893,11 @@ class KernelFunction(NotebookRepr):
             return traced.refused
         return traced
 
-    def _launch_of_sizes(self, call: BoundArguments, subgroups: bool, device: "Device | None") -> "SizedLaunch | str":
+    def _launch_of_sizes(
+        self, call: BoundArguments, subgroups: bool, device: "Device | None", judge: bool
+    ) -> "SizedLaunch | str":
         """The launch of a call by a form of its class; or why there is none."""
-        traced = self._judged_form(call, subgroups)
+        traced = self._judged_form(call, subgroups, judge)
         if isinstance(traced, str):
             return traced
         assert traced.plan is not None and call.values is not None

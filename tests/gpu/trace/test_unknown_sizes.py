@@ -51,9 +51,22 @@ def test_one_traced_form_is_right_at_all_sizes(name: str) -> None:
         arrays = case.arrays(*sizes)
         wanted = case.wanted(*[array.copy() for array in arrays])
         case.kernel.interpret(*case.numbers, *arrays, check=True)
+        case.kernel.program(*case.numbers, *arrays)  # this asks for the proof
         assert case.kernel.size_reason == ""
         assert np.allclose(arrays[-1], wanted, atol=1e-3), sizes
     assert len(forms(case.kernel)) <= 2  # with vectors and without
+
+
+def test_the_interpreter_asks_for_neither_proof_nor_text() -> None:
+    case = CASES["turned"]
+    case.kernel._traced.clear()
+    proofs, arrays = case.kernel.stats.proofs, case.arrays(300)
+    case.kernel.interpret(*case.numbers, *arrays)
+    assert np.allclose(arrays[-1], case.wanted(*case.arrays(300)), atol=1e-3)
+    (form,) = forms(case.kernel)
+    assert (form.programs, form.proven, case.kernel.stats.proofs - proofs) == ({}, None, 0)  # type: ignore[attr-defined]
+    case.kernel.program(*case.numbers, *arrays)
+    assert form.programs and form.proven and case.kernel.stats.proofs - proofs == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", CASES)
