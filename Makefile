@@ -1,5 +1,5 @@
 # make demo: run the main job. make test: the tests. make check: lint and types. make explorer: a page that runs cutepy.
-# make mesh: PyTorch and JAX judge cutepy.mesh. make bench, make docs, make clean.
+# make fuzz, make laws: more random cases. make mesh: PyTorch and JAX judge cutepy.mesh. make bench, make docs, make clean.
 # Each makes its own .venv first (PYTHON=... chooses the Python) and is quick the second time.
 
 VENV := .venv
@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check bench docs explorer mesh fuzz clean
+.PHONY: demo test check bench docs explorer mesh fuzz laws clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.cutepy-run
@@ -39,7 +39,13 @@ docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 # Every fuzzer in turn, for five minutes.
 fuzz: $(VENV)/.cutepy-test
 	@tools/drivers.sh
-	$(BIN)/python -m tools.fuzz all --seconds 300 --seed $(or $(SEED),0)
+	$(BIN)/python -m tools.fuzz all --seconds $(or $(SECONDS),300) --seed $(or $(SEED),0)
+
+# The tests that try a share of their random cases try all of them (tests/shares.py).
+laws: export CUTEPY_LAWS := all
+laws: $(VENV)/.cutepy-test
+	@tools/drivers.sh
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) $$(grep -rlE "^from shares import" tests --include="*.py")
 
 # PyTorch and JAX judge cutepy.mesh, in an environment of their own: they take gigabytes.
 mesh: .venv-mesh/.cutepy-mesh

@@ -19,6 +19,7 @@ MODULES = {
 # What each layer may import of cutepy, beside itself. The longest prefix of a module's name is its layer.
 MAY_IMPORT = {
     "cutepy.errors": (),
+    "cutepy.frozen": (),
     "cutepy.lazy": (),
     "cutepy.layout": ("cutepy.errors",),
     "cutepy.tensor": ("cutepy.errors", "cutepy.layout"),
@@ -37,7 +38,7 @@ MAY_IMPORT = {
     "cutepy.gpu.ir": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
     "cutepy": ("cutepy",),
 }
-BASE = "cutepy.errors", "cutepy.lazy"
+BASE = "cutepy.errors", "cutepy.frozen", "cutepy.lazy"
 UPWARD = {
     "cutepy.layout.values.methods": "`@`, other notations and the picture in a notebook are methods of a layout",
     "cutepy.layout.values.layout": "`parse`, `from_offsets`, `from_strides`, `given`, `subs`, `formula` are methods",

@@ -7,10 +7,10 @@ Atoms are anything hashable; `bounds` says in which interval each lies.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..errors import InternalError
+from ..frozen import dataclass
 from .values.size import added
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ def test_a_module_serves_all_sizes_in_a_browser(browser: Browser, name: str) -> 
 def test_a_module_serves_all_sizes_under_node(tmp_path: Path) -> None:
     jobs: list[dict[str, object]] = []
     made: list[tuple[str, Call]] = []
-    for name in CASES:
+    for name in list(CASES)[::3]:
         module, function, calls = exported(name)
         file = tmp_path / f"{len(jobs)}.mjs"
         file.write_text(module)

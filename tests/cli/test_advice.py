@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from explore.questions import asked
 from layout.texts import random_call
+from shares import share
 
 import cutepy
 from cutepy.cli.main import main
@@ -31,7 +32,7 @@ REFUSED = (
     "composition(coalese((2,4)), 2:1)",
     "S<3,0,3> o 0 o zipped_divide((8,8):(8,1), (8,8), round=True)",
 )
-GENERATED = 200
+GENERATED = len(share(range(200)))
 
 
 def refusal(text: str) -> CutepyError | None:

@@ -18,9 +18,9 @@ SHAPES = [(4, 64, 1), (2, 256, 3), (2, 37, 2), (2, 96, 1)]
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint32"])
 def test_it_is_numpy(device: Device, shape: tuple[int, int, int], dtype: str) -> None:
-    """Half of the operations: each shape meets all of them, type by type."""
-    half = slice((SHAPES.index(shape) + len(dtype)) % 2, None, 2)
-    for seed, (op, wanted) in list(enumerate(NUMPY.items()))[half]:
+    """A third of the operations: each type meets all of them, shape by shape."""
+    third = slice((SHAPES.index(shape) + len(dtype)) % 3, None, 3)
+    for seed, (op, wanted) in list(enumerate(NUMPY.items()))[third]:
         x = (
             np.nan_to_num(data(shape, dtype, seed), posinf=1, neginf=2)
             if op in ("sum", "prod")
@@ -31,7 +31,7 @@ def test_it_is_numpy(device: Device, shape: tuple[int, int, int], dtype: str) ->
             reduced(gpu.array(x, device=device), out, op=op, rows=2)
             expected = np.array([wanted(row) for row in x], dtype)
             np.testing.assert_array_equal(out.numpy(), np.broadcast_to(expected[:, None], arrays[1].shape), op)
-    for seed, (op, wanted) in list(enumerate(SCANS.items()))[half]:
+    for seed, (op, wanted) in list(enumerate(SCANS.items()))[third]:
         x = np.nan_to_num(data(shape, dtype, seed), posinf=1, neginf=2)
         out = gpu.array(np.zeros_like(x), device=device)
         scanned(gpu.array(x, device=device), out, op=op, exclusive=False)

@@ -29,23 +29,19 @@ pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirec
 
 
 @pytest.mark.on_dawn(
-    "interrupts.py 6 --what reading launching allocating tracing",
-    "forks.py 7",
+    "interrupts.py 3 --what reading launching allocating tracing",
     "losses.py 2",
-    "views.py 40 40",
-    "memory.py 150 1",
 )
 @pytest.mark.parametrize(
     "script",
     [
-        "interrupts.py 6 --what reading launching allocating tracing",
+        "interrupts.py 3 --what reading launching allocating tracing",
         "forks.py 7",
         "losses.py 2",
-        "losses.py 3 --seed 2",
-        "files.py 12 --processes 4",
-        "views.py 40 40",
-        "memory.py 150 1",
-        "steps.py 60 --most 64",
+        "files.py 6 --processes 2",
+        "views.py 20 20",
+        "memory.py 50 1",
+        "steps.py 30 --most 64",
     ],
     ids=lambda script: script.partition(".")[0],
 )

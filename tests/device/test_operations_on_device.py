@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import share
 from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
@@ -25,7 +26,7 @@ PER_FAMILY = 10
 
 @pytest.mark.parametrize("family", operation_cases.FAMILIES)
 def test_random_calls(device: Device, family: str) -> None:
-    for seed in range(1000, 1000 + PER_FAMILY):
+    for seed in share(range(1000, 1000 + PER_FAMILY)):
         case = operation_cases.FAMILIES[family](seed)
         try:
             case.check("wgpu")
@@ -160,7 +161,7 @@ def test_an_index_outside_takes_nothing(device: Device) -> None:
 
 
 def test_the_same_calls_give_the_same(device: Device) -> None:
-    found = [line for seed in range(10_000, 10_050) for line in same_calls.differences(seed, ["wgpu"])]
+    found = [line for seed in share(range(10_000, 10_050)) for line in same_calls.differences(seed, ["wgpu"])]
     if "shader-f16" not in device.features:
         found = [line for line in found if "feature 'shader-f16', the device lacks it" not in line]
     assert not found, "\n".join(found)

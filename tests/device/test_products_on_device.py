@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import share
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul.int8 import numbers_along
@@ -44,7 +45,7 @@ def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
 
 
 @pytest.mark.on_dawn(0)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", share(range(2)))
 def test_random_batches(device: Device, seed: int) -> None:
     g = np.random.default_rng(seed)
     for one, other in (
@@ -79,7 +80,7 @@ def test_einsum(device: Device, text: str) -> None:
 def test_random_sums_of_products(device: Device, seed: int) -> None:
     """Axes that only one operand has, or that are repeated in memory, are summed as well: beside others they are no
     axis of both operands' memory."""
-    for each in range(seed, seed + 20):
+    for each in share(range(seed, seed + 20)):
         text, given, wanted = test_einsum_on_host.random_einsum(each)
         found = ops.einsum(text, *(gpu.array(x, device=device) for x in given))
         np.testing.assert_array_equal(found.numpy(), wanted, err_msg=f"{each}: {text}")

@@ -151,8 +151,8 @@ def test_in_place(device: Device) -> None:
         assert add(x, y, out=x) is x and x.numpy()[0] == i + 2
 
 
-@pytest.mark.on_dawn((255,), (3, 1), (300_000,))
-@pytest.mark.parametrize("shape", [*EDGES[4::8], (300_000,), (5, 20_001), (20_001, 5)], ids=str)
+@pytest.mark.on_dawn((255,))
+@pytest.mark.parametrize("shape", [*EDGES[4::16], (300_000,), (5, 20_001), (20_001, 5)], ids=str)
 def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> None:
     check_statistics(shape, "wgpu")
     check_scans(shape, "wgpu")

@@ -67,6 +67,7 @@ def operands(device: Device) -> tuple[object, object, np.ndarray]:
     return gpu.array(a, device=device), gpu.array(b, device=device), a @ b
 
 
+@pytest.mark.on_dawn()  # whose driver compiles plans for seconds
 def test_a_product_is_tuned_once_and_for_its_class(
     device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

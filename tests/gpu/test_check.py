@@ -7,6 +7,7 @@ import pytest
 from judging import contents, made_up
 from oracle import by_order, faults, observe
 from random_kernels import Maker
+from shares import in_share, share
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
@@ -38,7 +39,7 @@ def claim(kernel: Kernel, values: dict) -> str:
 @pytest.mark.parametrize("data", [False, True])
 def test_it_finds_what_happens_and_nothing_else(data: bool) -> None:
     found: Counter[str] = Counter()
-    for seed in range(160):
+    for seed in share(range(160)):
         with new_arena():
             kernel = Maker(seed, data=data).kernel()
             try:
@@ -52,7 +53,9 @@ def test_it_finds_what_happens_and_nothing_else(data: bool) -> None:
                 wrong = {what for what, _ in faults(run)} - {"aligned"}  # which only a proof is about
                 assert said in wrong if wrong else said == "", (seed, said, faults(run))
                 found[said] += 1
-    assert min(found[c] for c in ("", "no races", "written before read", "uniform barriers", "in bounds")) > 5, found
+    assert min(found[c] for c in ("", "no races", "written before read", "uniform barriers", "in bounds")) > in_share(
+        5
+    ), found
 
 
 def test_many_chunks_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from shares import in_share, share
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
@@ -73,14 +74,14 @@ def happens(seed: int, length: int) -> bool:
 @pytest.mark.parametrize("length", [8, 10, 16])
 def test_what_is_proven_of_contents_is_true(length: int) -> None:
     counts: Counter[tuple[bool, bool]] = Counter()
-    for seed in range(60):
+    for seed in share(range(60)):
         ids = np.zeros(THREADS, np.uint32)
         found = staged.verify(ids, np.zeros(length, np.float32), np.zeros(THREADS, np.float32), **program(seed))
         right = happens(seed, length)
         assert right or not found.ok, (seed, found)
         assert not (right and found.refuted), (seed, found)
         counts[right, found.ok] += 1
-    assert counts[True, True] > 2 * counts[True, False] and counts[False, False] > 5, counts
+    assert counts[True, True] > 2 * counts[True, False] and counts[False, False] > in_share(5), counts
 
 
 def test_who_may_read_what_nobody_wrote_knows_nothing_of_it() -> None:

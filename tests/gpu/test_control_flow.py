@@ -10,6 +10,7 @@ import numpy as np
 import one_thread
 import pytest
 from control_programs import held, numbers, outcome, program
+from shares import in_share, share
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -58,17 +59,17 @@ def test_random_programs(seed: int) -> None:
     assert outcome(seed) == "right", program(seed)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", share(range(25)))
 def test_a_number_of_pythons_is_what_python_makes_of_it(seed: int) -> None:
     said = outcome(seed, write=numbers)
     assert said == "right" or "may lie below 0 meets a u32 value" in said, numbers(seed)
 
 
 def test_most_programs_about_pythons_numbers_are_not_refused() -> None:
-    assert sum(outcome(seed, write=numbers) == "right" for seed in range(40, 65)) > 12
+    assert sum(outcome(seed, write=numbers) == "right" for seed in share(range(40, 65))) > in_share(12)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", share(range(25)))
 def test_names_held_by_lists_dictionaries_and_objects(seed: int) -> None:
     assert outcome(seed, write=held) == "right", held(seed)
 

@@ -9,6 +9,7 @@ import operation_cases
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shares import share
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
@@ -26,7 +27,7 @@ PER_FAMILY = 50
 
 @pytest.mark.parametrize("family", operation_cases.FAMILIES)
 def test_random_calls(family: str) -> None:
-    for seed in range(PER_FAMILY):
+    for seed in share(range(PER_FAMILY)):
         operation_cases.FAMILIES[family](seed).check("interpreter")
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError
@@ -93,7 +94,7 @@ def test_batches_transposed_operands_and_functions() -> None:
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@tries(25)
 def test_operands_broadcast_in_any_batch(data: st.DataObject) -> None:
     """In the kernel, by either kind of plan and of 8-bit integers: the product is never stored."""
     m, n, k = (data.draw(st.integers(2, 40)) for _ in "mnk")

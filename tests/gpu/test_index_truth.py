@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from shares import share
 from wgsl_machine import Machine
 
 from cutepy import gpu
@@ -135,7 +136,7 @@ def owners(tile: tuple[int, ...], owned: Layout, how: str) -> list[tuple[int, tu
 
 def test_the_text_of_250_partitions_moves_what_the_layouts_say() -> None:
     seen = dict.fromkeys(("if (", "for (", "vec4", "vec2", " / ", " % ", " ^ ", " - ", "workgroupBarrier"), 0)
-    for seed in range(PARTITIONS):
+    for seed in share(range(PARTITIONS)):
         pick = random.Random(seed)
         how = HOW[seed % len(HOW)]
         tile = tuple(pick.choice([1, 2, 4, 6, 8, 12, 16]) for _ in range(pick.choice([1, 2, 2, 2])))

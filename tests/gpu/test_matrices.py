@@ -9,6 +9,7 @@ import pytest
 import tint
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import share
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
@@ -356,9 +357,13 @@ def test_a_matrix_beyond_its_memory_is_never_run() -> None:
         beyond.program(C)
 
 
+#: Pairs of a kernel and a fault in it.
+COUNT = len(share(range(100)))
+
+
 def test_planted_faults_are_caught_and_originals_are_not() -> None:
-    counts, missed = matrix_mutants.pairs(100)
-    assert sum(counts.values()) == 100 and not missed, missed
+    counts, missed = matrix_mutants.pairs(COUNT)
+    assert sum(counts.values()) == COUNT and not missed, missed
 
 
 def test_registers_are_chosen_when_the_kernel_is_written() -> None:

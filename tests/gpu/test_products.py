@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from shares import share
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul import contraction as products
@@ -50,7 +51,7 @@ def large_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["cutepy.gpu.matmul.contraction"], "choose_plan", chosen)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", share(range(6)))
 def test_random_batches(large_gpu: None, seed: int) -> None:
     g = np.random.default_rng(seed)
     for _case in range(6):

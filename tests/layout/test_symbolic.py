@@ -457,3 +457,25 @@ def test_a_chain_of_facts_is_followed_three_steps_and_no_further():
         assert context.not_negative(one[steps] - one[0]), steps
     assert not context.not_negative(one[4] - one[0])
     assert not context.not_negative(one[0] - one[1])
+
+
+def test_a_polynomial_above_its_least_values_is_the_same_there() -> None:
+    """With `x + low` in the place of each unknown: by evaluation, and none of its coefficients is 0."""
+    rng = random.Random("above")
+    for _case in range(200):
+        poly, lows = Poly(), {number: rng.choice([0, 1, 1, 3, -2]) for number in range(3)}
+        for _term in range(rng.randint(0, 4)):
+            term = Poly.of(rng.choice([1, -1, 2, -64]))
+            for _factor in range(rng.randint(0, 3)):
+                term = term * Poly.unknown(rng.randrange(3))
+            poly = poly + term
+        above = poly.above(lows)
+        assert 0 not in above.values()
+        for _try in range(5):
+            at = {number: rng.randint(-9, 9) for number in range(3)}
+            moved = {number: x + lows[number] for number, x in at.items()}
+            assert value_of(above, at) == value_of(poly, moved)
+
+
+def value_of(poly: Poly, at: dict[int, int]) -> int:
+    return sum(c * prod(at[number] ** exponent for number, exponent in monomial) for monomial, c in poly.items())

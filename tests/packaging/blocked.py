@@ -12,11 +12,11 @@ from block import PACKAGES
 from hypothesis import settings
 
 asked: defaultdict[str, set[str]] = defaultdict(set)
-settings.register_profile("few", max_examples=5, database=None)
+settings.register_profile("few", max_examples=2, database=None)
 settings.load_profile("few")
 
 
-SEEDS = 5
+SEEDS = 2
 """Of as many seeds each law is tried."""
 
 

@@ -5,7 +5,6 @@ index expression when it is called on one. Nodes are made by the functions of `m
 functions check types, fold constants and intern.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,21 +12,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
+from ...frozen import dataclass
 from ...layout.affine import Affine, Congruent, Interval
 from ...tensor.dtypes import DType, bool_, u32
 from .operators import Number
 from .place import advice, user_place
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
-
     from .stmt import Buffer
-else:
-
-    def dataclass(**options: bool) -> Callable[[type], type]:
-        """Frozen where types are checked, and not where it runs: Python takes three times as long to make one that is,
-        and a trace makes thousands."""
-        return dataclasses.dataclass(**options | {"frozen": False})
 
 
 #: Levels of operators in one expression of a traced kernel. Tint parses 128 levels, parentheses included.

@@ -6,9 +6,10 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import ClassVar
 
+from ...frozen import dataclass
 from ...layout.affine import Affine
 from ...tensor.dtypes import DType
-from .expr import Expr, Param, Var, dataclass, keep
+from .expr import Expr, Param, Var, keep
 
 
 class AddressSpace(StrEnum):

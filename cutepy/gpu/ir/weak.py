@@ -12,8 +12,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from ...frozen import dataclass
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
-from .expr import Expr, dataclass
+from .expr import Expr
 from .operators import Number
 
 #: The types of numbers that a kernel takes, by those of NumPy's scalars, which keep theirs; a Python number is weak.

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelError
+from ...frozen import dataclass
 from ...layout.affine import Interval, within
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ...tensor.tensor import Tensor
 from .. import ir
-from ..ir.expr import dataclass
 from ..ir.place import user_place
 from ..ir.ranges import domain, range_of
 from ..ir.weak import own_type

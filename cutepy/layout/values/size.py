@@ -9,6 +9,7 @@ stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import comb
 from operator import add, mul, sub
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -121,11 +122,18 @@ class Poly(dict[Monomial, int]):
 
     def above(self, lows: Mapping[int, int]) -> Poly:
         """This polynomial in new unknowns, each less by its low: what it is made of above its least value."""
-        poly = self
-        for number in self.unknowns():
-            if lows[number]:
-                poly = poly.put(number, Poly.unknown(number) + lows[number])
-        return poly
+        total = Poly()
+        for monomial, coefficient in self.items():
+            # (x + low)^n is the sum of C(n, k) low^(n - k) x^k; in the order of the unknowns monomials stay sorted.
+            product: dict[Monomial, int] = {ONE: coefficient}
+            for number, n in monomial:
+                low = lows[number]
+                powers = [
+                    (((number, k),) if k else ONE, comb(n, k) * low ** (n - k)) for k in range(n + 1) if low or k == n
+                ]
+                product = {(*m, *x): c * by for m, c in product.items() for x, by in powers}
+            _add(total, product, 1)
+        return total
 
     def unknowns(self) -> list[int]:
         """The numbers of the unknowns, in order."""
@@ -150,6 +158,8 @@ class Poly(dict[Monomial, int]):
 def times(left: Monomial, right: Monomial, sign: int = 1) -> Monomial:
     """The product of two monomials, sorted tuples of (size, exponent), or their quotient with `sign=-1`. A size whose
     exponents cancel is left out."""
+    if not (left and right) and sign == 1:
+        return left or right
     powers = dict(left)
     for number, exponent in right:
         power = powers.get(number, 0) + sign * exponent

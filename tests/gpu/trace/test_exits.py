@@ -5,8 +5,9 @@ from itertools import count
 from types import CodeType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy.gpu.trace.exits import (
     RESULT,
@@ -145,14 +146,14 @@ def test_an_exit_inside_two_branches_skips_what_follows_both(loop: str, exit_: s
         assert run(rewritten(text), answers) == run(function_of(text), answers)
 
 
-@settings(max_examples=300, deadline=None)
+@tries(300)
 @given(bodies(depth=3), st.integers(0, 2**30 - 1))
 def test_a_function_without_its_exits_computes_the_same(lines: list[str], answers: int) -> None:
     text = "\n    ".join(["def f():", "from contextlib import nullcontext as nothing", *lines]) + "\n"
     assert run(rewritten(text), answers) == run(function_of(text), answers)
 
 
-@settings(max_examples=200, deadline=None)
+@tries(200)
 @given(bodies())
 def test_only_the_end_returns_and_no_loop_is_left(lines: list[str]) -> None:
     text = "\n    ".join(["def f():", *lines]) + "\n"
