@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 TESTS = Path(__file__).parents[2] / "tests"
-sys.path[:0] = [str(TESTS / "gpu"), str(TESTS / "browser")]
+sys.path[:0] = [str(TESTS), str(TESTS / "gpu"), str(TESTS / "browser")]
 
 from harness import Browser, find_chromium  # noqa: E402  found through the path above
 from integer_kernels import Case, cases  # noqa: E402
