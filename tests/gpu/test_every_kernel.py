@@ -15,6 +15,7 @@ import nvrtc
 import pytest
 from every_kernel import every_kernel, kernels_of_the_package
 from mutants import put
+from shares import ALL
 from test_guarded import open_indices
 from test_verify import DEVICE
 from tint import refusals
@@ -97,7 +98,7 @@ def test_none_is_accused() -> None:
 def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
     """The first of a kernel, or the last. Where memory decides nothing, refuted and found are the same."""
     counts: Counter[tuple[str, str]] = Counter()
-    for number, (name, run) in enumerate(every_kernel().items()):
+    for number, (name, run) in list(enumerate(every_kernel().items()))[:: 1 if ALL else 3]:
         call = run.kernel._bind(run.arguments, dict(run.static))
         kernel = _of_these_sizes(run)
         barriers = [s for s in statements(kernel.body) if isinstance(s, Barrier)]
@@ -117,7 +118,7 @@ def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
             counts[said, found] += 1
             given = any(v.witness and v.witness.given for v in verdicts)
             assert said == "undecided" or given or found == {"proven": "nothing", "refuted": "found"}[said], name
-    assert counts["refuted", "found"] > 110, counts
+    assert counts["refuted", "found"] > (110 if ALL else 30), counts
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import sympy
+from shares import share
 
 import cutepy
 import cutepy.layout as room
@@ -287,7 +288,7 @@ def test_unknown_sizes_answer_as_at_three_values(name: str) -> None:
 def test_helpers_of_trees_and_modes() -> None:
     """`leaves`, `as_tuple`, `map_leaves`, `flat_modes`, `joined`, `from_modes`: entry by entry."""
     rng = random.Random("helpers")
-    for _case in range(60):
+    for _case in share(range(60)):
         tree = (random_tree(rng), random_tree(rng))
         numbers, layout = leaves(tree), Layout(tree)
         assert list(room.leaves(tree)) == numbers and room.as_tuple(tree) == tree and room.as_tuple(3) == (3,)

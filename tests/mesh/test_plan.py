@@ -14,6 +14,7 @@ from time import perf_counter
 import pytest
 from judges import arrives, least, random_pair
 from placements import all_devices
+from shares import share
 
 from cutepy import LayoutError
 from cutepy.mesh import Collective, Partial, Placement, PlanCertificate, redistribution, transfers
@@ -23,7 +24,7 @@ from cutepy.mesh.digits import matching
 def test_every_element_arrives_and_is_counted() -> None:
     """PyTorch and JAX judge more of them: `make mesh`."""
     draw = random.Random(1)
-    for _ in range(120):
+    for _ in share(range(120)):
         old, new = random_pair(draw)
         assert arrives(old, new), (old, new)
 

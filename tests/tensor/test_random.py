@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from shares import share
 from tensor.cases import coordinates, element, filled, flat, product, random_coordinate, random_shape, random_tensor
 
 from cutepy.errors import LayoutError, TensorError
@@ -25,7 +26,7 @@ from cutepy.tensor import (
 )
 from cutepy.tensor.bulk import load_all, mask_table
 
-SEEDS = range(10)
+SEEDS = share(range(10))
 
 
 def flat_shape(random: Random, rank: int, largest: int = 14) -> tuple[int, ...]:
