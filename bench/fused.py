@@ -2,8 +2,9 @@
 
     python bench/fused.py [--small] [--rounds 5]
 
-Device times by timestamps, medians of rounds in which all take turns after 0.3 s; each result is compared with NumPy in
-a part. A rate is what must be read and written over the time; the bar: 0.95 of that of `gpu.copy`, by one kernel.
+Device times by timestamps of recorded launches, which keep the device busy (while it waits for the host its clock falls,
+on an H200 from 1980 to 345 MHz), medians of rounds in which all take turns after 0.3 s; each result is compared with
+NumPy in a part. A rate is what must be read and written over the time; the bar: 0.95 of that of `gpu.copy`, by one kernel.
 """
 
 from __future__ import annotations
@@ -83,6 +84,13 @@ def both(name: str, calls: Callable[[], Any], work: int, wanted: Any, kernels: i
     ]
 
 
+def recorded(launch: Callable[[], Any]) -> tuple[Any, Any]:
+    """The launches of a call, to be played, and its result, which each play writes."""
+    with gpu.record() as step:
+        result = launch()
+    return step, result
+
+
 def rows_of(y: Any) -> Any:
     """The rows of a result that are compared."""
     return ops.crop(y, [(0, PART), *[(0, n) for n in y.shape[1:]]]).numpy()
@@ -103,7 +111,8 @@ def main() -> None:
             launch()
         count = sum(kernel.launches for kernel in profile.kernels)
         assert not kernels or count == kernels, (name, profile)
-    times = medians(device, [launch for _name, launch, *_rest in every], arguments.rounds, small=arguments.small)
+    steps = [recorded(launch) for _name, launch, *_rest in every]
+    times = medians(device, [step.play for step, _result in steps], arguments.rounds, small=arguments.small)
     copy = 0.0
     for (name, _launch, work, *_rest), median in zip(every, times, strict=True):
         rate = work / median / 1e9

@@ -230,12 +230,15 @@ def main() -> None:
 
 
 def medians(device: Any, launches: Sequence[Callable[[], object]], rounds: int, *, small: bool) -> list[float]:
-    """Device times in seconds, medians of rounds in which all take turns, each after 0.3 s of warming up."""
+    """Device times in seconds, medians of rounds in which all take turns, after 0.3 s of warming up for each.
+
+    A launch at a time leaves the device idle in between, and its clock low: it warms up by as many as are timed.
+    """
     repeats, times = [], [[] for _launch in launches]
     for launch in launches:
-        start = time.monotonic()
+        start, once = time.monotonic(), seconds(device, launch, 1)
         while time.monotonic() - start < (0.05 if small else 0.3):
-            once = seconds(device, launch, 1)
+            once = seconds(device, launch, max(1, int(ENOUGH / once)))
         repeats.append(max(1, int(ENOUGH / once)))
     for _round in range(rounds):
         for launch, count, taken in zip(launches, repeats, times, strict=True):

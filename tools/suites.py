@@ -1,15 +1,20 @@
-"""What other projects' suites say of cutepy, in one table: `python tools/suites.py [-v] [--kernels]`.
+"""What other projects' suites say of cutepy, in one table: `python tools/suites.py [-v] [--kernels] [--device]`.
 
 The ports stand in tests/suites: GPUVerify's and Faial's kernels by what they access, and classic kernels with seeded
 faults. A label is the source's; where WGSL has another rule, the rule is named. `tools/public_suites.py` has the other
 suites: what is not installed is said. `-v` shows each verdict on a port, `--kernels` runs ONNX's tests and the array
-API's functions on the interpreter of kernels too, `--ports` counts the ports alone. `--read` counts the verdicts on the
-ports' WGSL texts read back, beside those on the kernels. Exits with 1 where cutepy is wrong.
+API's functions on the interpreter of kernels too, `--device` on a device, `--ports` counts the ports alone. `--read`
+counts the verdicts on the ports' WGSL texts read back, beside those on the kernels. `--tinygrad FILE [--device]` runs
+tinygrad's test_ops.py alone (`tools/public_suites/tinygrad_ops.py`). Exits with 1 where cutepy is wrong.
 """
+
+from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / "suites"), str(Path(__file__).parent)]
 
@@ -17,13 +22,21 @@ from ported import all_ports  # noqa: E402  found through the path above
 
 from cutepy.errors import KernelError  # noqa: E402
 
+if TYPE_CHECKING:
+    from public_suites import Row
 
-def others(kernels: bool) -> int:
-    """Print a row for each other suite; how many answers are wrong."""
+
+def others(engines: Sequence[str]) -> int:
+    """Print a row for each other suite, those of arrays on these engines; how many answers are wrong."""
     from public_suites import all_suites
 
+    return told(all_suites(engines))
+
+
+def told(rows: Iterable[Row]) -> int:
+    """Print these rows; how many answers are wrong."""
     wrong = 0
-    for row in all_suites(kernels):
+    for row in rows:
         cases = sum(row.counts.values())
         outcomes = ", ".join(f"{n} {outcome}" for outcome, n in row.counts.most_common())
         print(f"{row.suite:<45} {cases:6} cases: {outcomes}" if cases else f"{row.suite:<45} {row.note}", flush=True)
@@ -73,5 +86,15 @@ if __name__ == "__main__":
     words = sys.argv[1:]
     if "--read" in words:
         sys.exit(read_back())
+    if "--tinygrad" in words:
+        from public_suites.tinygrad_ops import tinygrad_ops
+
+        file = words[words.index("--tinygrad") + 1]
+        sys.exit(told([tinygrad_ops(file, device="--device" in words, verbose="-v" in words)]) > 0)
     failed = main("-v" in words)
-    sys.exit(failed or int("--ports" not in words and others("--kernels" in words) > 0))
+    engines = [
+        "numpy",
+        *(["interpreter"] if "--kernels" in words else []),
+        *(["device"] if "--device" in words else []),
+    ]
+    sys.exit(failed or int("--ports" not in words and others(engines) > 0))

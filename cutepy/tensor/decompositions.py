@@ -332,6 +332,21 @@ def angle(k: Language, a: Value, b: Value) -> Value:
     return k.select(is_nan(k, a) | is_nan(k, b), not_a_number(k, a), result)
 
 
+def _beside(k: Language, x: Value) -> Value:
+    """sqrt(1 - x * x), right also where x is near 1: nothing cancels."""
+    return k.call("sqrt", (1.0 - x) * (1.0 + x))
+
+
+def angle_of_sine(k: Language, x: Value) -> Value:
+    """Devices' own asin loses all but 11 bits near 1; the sign is that of x, of 0 too."""
+    return copy_sign(k, k.call("atan2", abs(x), _beside(k, x)), x)
+
+
+def angle_of_cosine(k: Language, x: Value) -> Value:
+    """As `angle_of_sine`; it has no sign."""
+    return k.call("atan2", _beside(k, x), x)
+
+
 def power(k: Language, base: Value, exponent: Value) -> Value:
     """WGSL's pow is for positive bases: the sign follows a whole exponent, and there is none for others."""
     if base.dtype.kind in "iu":

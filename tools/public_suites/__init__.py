@@ -5,7 +5,7 @@ and Triton's LinearLayout answer the same questions as cutepy does. What is not 
 `pip install onnx array-api-strict nvidia-cutlass tensor-layouts triton` (nvidia-cutlass brings pycute).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .array_functions import array_api
 from .layout_functions import cute, pycute, tensor_layouts, triton
@@ -15,12 +15,12 @@ from .rows import Row
 __all__ = ["Row", "all_suites"]
 
 
-def all_suites(kernels: bool) -> Iterator[Row]:
-    """Every row; with `kernels`, operations on the interpreter of kernels too."""
+def all_suites(engines: Sequence[str]) -> Iterator[Row]:
+    """Every row, those of arrays for each engine: "numpy", the "interpreter" of kernels, a "device"."""
     yield pycute()
     yield tensor_layouts()
     yield cute()
     yield triton()
-    for engine in ("numpy", "interpreter") if kernels else ("numpy",):
+    for engine in engines:
         yield onnx_nodes(engine)
         yield array_api(engine)

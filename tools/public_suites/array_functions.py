@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cutepy import ops
+from cutepy import gpu, ops
 from cutepy.errors import CutepyError
 
 from .rows import Row, missing, plain
@@ -51,12 +51,13 @@ def array_api(engine: str) -> Row:
         except (TypeError, ValueError):
             continue  # the standard does not say it of these types
         try:
-            said = options.copy()
-            if function not in ("permute_dims", "broadcast_to", "reshape", "flip"):
+            said: dict[str, Any] = options.copy()
+            given: list[Any] = [gpu.array(a) for a in arguments] if engine == "device" else arguments
+            if engine != "device" and function not in ("permute_dims", "broadcast_to", "reshape", "flip"):
                 said["engine"] = engine
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = plain(getattr(ops, _NAMES.get(function, function))(*arguments, **said))
+                found = plain(getattr(ops, _NAMES.get(function, function))(*given, **said))
         except CutepyError as error:
             row.add("refused", f"{words}: {error}")
             continue

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cutepy import ops
+from cutepy import gpu, ops
 from cutepy.errors import CutepyError
+from cutepy.tensor import Tensor, as_dtype
 
 from .rows import Row, missing, plain
 
@@ -42,10 +43,20 @@ class NotSaid(Exception):
 
 
 class OnnxRunner:
-    """A graph of ONNX, node by node, on an engine of cutepy."""
+    """A graph of ONNX, node by node, on an engine of cutepy, or on a device: there its inputs of types of WGSL are."""
 
     def __init__(self, engine: str) -> None:
-        self.engine = engine
+        self.device = gpu.default_device() if engine == "device" else None
+        self.engine = engine if self.device is None else None
+
+    def operands(self, values: list[Any]) -> list[Any]:
+        """The inputs of a node, where the graph runs: shapes, which are i64 and have no numbers of WGSL beside them,
+        are of the host."""
+        kinds = {value.dtype.char for value in values if isinstance(value, np.ndarray)}
+        if self.device is None or not kinds & set("efiI" if kinds - set("efiI?") else "efiI?"):
+            return values
+        there = [isinstance(value, np.ndarray) and value.dtype.char in "efiI?" for value in values]
+        return [gpu.array(v, device=self.device) if on else v for v, on in zip(values, there, strict=True)]
 
     def call(self, name: str, *values: Any, **options: Any) -> Any:
         return getattr(ops, name)(*values, engine=self.engine, **options)
@@ -111,10 +122,10 @@ class OnnxRunner:
             case "Clip":
                 return self.call("clip", x[0], *[*x[1:], None, None][:2])
             case "Relu":
-                return self.call("maximum", x[0], np.zeros((), x[0].dtype))
+                return self.call("maximum", x[0], 0)
             case "LeakyRelu":
-                low = self.call("mul", x[0], np.asarray(a.get("alpha", 0.01), x[0].dtype))
-                return self.call("where", self.call("lt", x[0], np.zeros((), x[0].dtype)), low, x[0])
+                low = self.call("mul", x[0], float(a.get("alpha", 0.01)))
+                return self.call("where", self.call("lt", x[0], 0), low, x[0])
             case "Softmax":
                 return self.call("softmax", x[0], int(a.get("axis", -1)))
             case "LogSoftmax":
@@ -123,7 +134,7 @@ class OnnxRunner:
             case "Softplus":
                 return self.call("softplus", x[0])
             case "Softsign":
-                return self.call("div", x[0], self.call("add", self.call("absolute", x[0]), np.ones((), x[0].dtype)))
+                return self.call("div", x[0], self.call("add", self.call("absolute", x[0]), 1))
             case "MatMul":
                 return self.call("matmul", *x)
             case "Gemm":
@@ -167,7 +178,7 @@ class OnnxRunner:
             case "Cast" | "CastLike":
                 return self.cast(x, a)
             case "Range":
-                return ops.arange(x[0].item(), x[1].item(), x[2].item(), dtype=x[0].dtype)
+                return ops.arange(*[plain(v).item() for v in x], dtype=x[0].dtype, device=self.device)
             case "ConstantOfShape":
                 value = np.asarray(a.get("value", np.zeros(1, np.float32))).reshape(-1)[0]
                 return ops.full(tuple(int(n) for n in x[0]), value.item(), value.dtype)
@@ -176,7 +187,7 @@ class OnnxRunner:
             case "Gather":
                 return self.call("take", x[0], x[1], int(a.get("axis", 0)))
             case "GatherElements":
-                return ops.take_along_axis(x[0], x[1], axis=int(a.get("axis", 0)))
+                return self.call("take_along_axis", x[0], x[1], axis=int(a.get("axis", 0)))
             case "Slice" if len(x) > 2:
                 return self.sliced(*x)
             case "Split":
@@ -196,16 +207,14 @@ class OnnxRunner:
             case "Mod":
                 # The remainder of a quotient without its fraction: that of a floor, less y where the signs differ.
                 left = self.call("mod", *x)
-                zero = np.zeros((), x[0].dtype)
-                other = self.call("logical_xor", self.call("lt", left, zero), self.call("lt", x[0], zero))
-                turned = self.call("logical_and", other, self.call("ne", left, zero))
+                other = self.call("logical_xor", self.call("lt", left, 0), self.call("lt", x[0], 0))
+                turned = self.call("logical_and", other, self.call("ne", left, 0))
                 return self.call("where", turned, self.call("sub", left, x[1]), left)
             case "IsInf":
                 sign = "gt" if a.get("detect_positive", 1) else "lt"
                 if not a.get("detect_positive", 1) and not a.get("detect_negative", 1):
-                    return np.zeros(x[0].shape, bool)
-                zero = np.zeros((), x[0].dtype)
-                return self.call("logical_and", self.call("isinf", x[0]), self.call(sign, x[0], zero))
+                    return ops.zeros_like(x[0], dtype="bool")
+                return self.call("logical_and", self.call("isinf", x[0]), self.call(sign, x[0], 0))
             case "ArgMax" | "ArgMin":
                 axis = int(a.get("axis", 0))
                 last = self.call(op.lower(), ops.flip(x[0], axis), axis, keepdims=bool(a.get("keepdims", 1)))
@@ -217,11 +226,12 @@ class OnnxRunner:
                 return ops.astype(self.call("eq", numbers, best), x[0].dtype)
             case "OneHot":
                 axis, depth = int(a.get("axis", -1)), int(np.asarray(x[1]).item())
-                zero, count = np.zeros((), x[0].dtype), np.asarray(depth, x[0].dtype)
-                low = self.call("lt", x[0], zero)
-                numbers = ops.expand_dims(self.call("where", low, self.call("add", x[0], count), x[0]), axis)
+                low = self.call("lt", x[0], 0)
+                numbers = ops.expand_dims(self.call("where", low, self.call("add", x[0], depth), x[0]), axis)
                 rank = np.ndim(x[0]) + 1
-                steps = np.arange(depth).astype(x[0].dtype).reshape([-1] + [1] * (rank - 1 - axis % rank))
+                steps = (
+                    np.arange(depth).astype(as_dtype(x[0].dtype).numpy).reshape([-1] + [1] * (rank - 1 - axis % rank))
+                )
                 return self.call("where", self.call("eq", steps, numbers), x[2][1], x[2][0])
             case "TopK":
                 return self.largest(x, a)
@@ -229,7 +239,7 @@ class OnnxRunner:
                 import onnx
 
                 dtype = onnx.helper.tensor_dtype_to_np_dtype(a["dtype"]) if "dtype" in a else x[0].dtype
-                return ops.eye(*x[0].shape, k=int(a.get("k", 0)), dtype=dtype)
+                return ops.eye(*x[0].shape, k=int(a.get("k", 0)), dtype=dtype, device=self.device)
             case "Dropout" if len(x) < 3 or not x[2]:
                 return (x[0], np.ones(x[0].shape, bool))
             case "DepthToSpace" | "SpaceToDepth":
@@ -290,8 +300,7 @@ class OnnxRunner:
             case "Shrink":
                 bias, lambd = float(a.get("bias", 0.0)), float(a.get("lambd", 0.5))
                 low, high = c("lt", v, -lambd), c("gt", v, lambd)
-                zero = np.zeros((), v.dtype)
-                return c("where", low, c("add", v, bias), c("where", high, c("sub", v, bias), zero))
+                return c("where", low, c("add", v, bias), c("where", high, c("sub", v, bias), 0))
             case "Gelu":
                 inner = c("mul", v, 0.5**0.5)
                 if a.get("approximate", b"none") in (b"tanh", "tanh"):
@@ -354,11 +363,11 @@ class OnnxRunner:
         """TopK: the greatest or the least elements, and their indices."""
         axis, k = int(a.get("axis", -1)), int(np.asarray(x[1]).item())
         if a.get("largest", 1):
-            values, places = ops.top_k(x[0], k, axis=axis)
+            values, places = self.call("top_k", x[0], k, axis=axis)
         else:
-            order = ops.argsort(x[0], axis=axis).numpy()
-            first = np.take(order, range(k), axis)
-            values, places = ops.asarray(np.take(ops.sort(x[0], axis=axis).numpy(), range(k), axis)), ops.asarray(first)
+            order = self.call("argsort", x[0], axis=axis)
+            places = ops.indexed(order, (*(slice(None),) * (axis % x[0].ndim), slice(0, k)))
+            values = self.call("take_along_axis", x[0], places, axis=axis)
         return values, plain(places).astype(np.int64)
 
     def blocks(self, op: str, x: Any, a: Mapping[str, Any]) -> Any:
@@ -465,8 +474,12 @@ def onnx_case(onnx: Any, runner: OnnxRunner, case: Any) -> tuple[str, str]:
                 }
                 if node.op_type == "Split":
                     attributes.setdefault("num_outputs", len(node.output))
-                made = runner.node(node.op_type, [names[n] for n in node.input], attributes)
+                given = runner.operands([names[n] for n in node.input])
+                made = runner.node(node.op_type, given, attributes)
                 results = made if isinstance(made, tuple) else (made,)
+                if given and isinstance(given[0], Tensor):
+                    elsewhere = [t for t in results if isinstance(t, Tensor) and t.device == "cpu"]
+                    assert not elsewhere, f"{node.op_type} was not computed on the device"
                 if len(node.output) > len(results):
                     raise NotSaid(node.op_type)
                 names |= {name: plain(one) for name, one in zip(node.output, results, strict=False) if name}
