@@ -2,9 +2,10 @@
 
     python bench/fused.py [--small] [--rounds 5]
 
-Device times by timestamps of recorded launches, which keep the device busy (while it waits for the host its clock falls,
-on an H200 from 1980 to 345 MHz), medians of rounds in which all take turns after 0.3 s; each result is compared with
-NumPy in a part. A rate is what must be read and written over the time; the bar: 0.95 of that of `gpu.copy`, by one kernel.
+Device times by timestamps of recorded launches, which keep the device busy (where it waits for the host its clock
+falls, on an H200 from 1980 to 345 MHz), medians of rounds in which all take turns after 0.3 s; each result is compared
+with NumPy in a part. A rate is what must be read and written over the time; the bar: 0.95 of that of `gpu.copy`, by one
+kernel.
 """
 
 from __future__ import annotations
