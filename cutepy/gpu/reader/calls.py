@@ -9,6 +9,8 @@ from functools import reduce
 
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .. import ir
+from ..ir.operators import SUBGROUP
+from ..ir.simplify import simplify
 from .memory import ArrayType, AtomicType, Items, Place, StructType, Value, VectorType
 from .syntax import SyntaxNode
 from .textures import TextureReader
@@ -35,35 +37,15 @@ _ANY_LANES = frozenset(
 _VECTORS = frozenset("transpose determinant smoothstep faceForward reflect ldexp quantizeToF16 modf".split())
 _BITS = frozenset("extractBits insertBits firstLeadingBit firstTrailingBit".split())
 _PARTS = frozenset("pack2x16snorm pack2x16unorm unpack2x16snorm unpack2x16unorm".split())
-#: Functions of whole words: the lanes of the result, and whether the operands are the lanes of one vector.
-_WORDS = {
-    "pack2x16float": "pack2x16float",
-    "pack4x8snorm": "pack4x8snorm",
-    "pack4x8unorm": "pack4x8unorm",
-    "unpack2x16float": "unpack2x16float",
-    "unpack4x8snorm": "unpack4x8snorm",
-    "unpack4x8unorm": "unpack4x8unorm",
-    "unpack4xI8": "unpack4xI8",
-    "unpack4xU8": "unpack4xU8",
-    "pack4xI8": "pack4xI8",
-    "pack4xU8": "pack4xU8",
-    "dot4I8Packed": "dot4I8Packed",
-    "dot4U8Packed": "dot4U8Packed",
-}
-_ATOMICS = {
-    "atomicAdd": "Add", "atomicSub": "Sub", "atomicMin": "Min", "atomicMax": "Max", "atomicAnd": "And",
-    "atomicOr": "Or", "atomicXor": "Xor", "atomicExchange": "Exchange", "atomicStore": "Store", "atomicLoad": "Load",
-}  # fmt: skip
+#: Functions of whole words, whose operands are numbers or the lanes of one vector.
+_WORDS = frozenset(
+    "pack2x16float pack4x8snorm pack4x8unorm unpack2x16float unpack4x8snorm unpack4x8unorm unpack4xI8 unpack4xU8"
+    " pack4xI8 pack4xU8 dot4I8Packed dot4U8Packed".split()
+)
+_ATOMICS = frozenset(f"atomic{name}" for name in "Add Sub Min Max And Or Xor Exchange Store Load".split())
 _BARRIERS = {"workgroupBarrier": False, "storageBarrier": True, "textureBarrier": True}
-_SUBGROUP = {
-    "subgroupAdd": "subgroup_add", "subgroupMul": "subgroup_mul", "subgroupMin": "subgroup_min",
-    "subgroupMax": "subgroup_max", "subgroupAnd": "subgroup_and", "subgroupOr": "subgroup_or",
-    "subgroupAny": "subgroup_any", "subgroupAll": "subgroup_all", "subgroupInclusiveAdd": "subgroup_inclusive_add",
-    "subgroupExclusiveAdd": "subgroup_exclusive_add", "subgroupShuffle": "subgroup_shuffle",
-    "subgroupShuffleXor": "subgroup_shuffle_xor", "subgroupShuffleUp": "subgroup_shuffle_up",
-    "subgroupShuffleDown": "subgroup_shuffle_down", "subgroupBroadcast": "subgroup_broadcast",
-    "subgroupBroadcastFirst": "subgroup_broadcast_first",
-}  # fmt: skip
+#: Functions of subgroups as WGSL spells them.
+_SUBGROUP = {re.sub(r"_(\w)", lambda match: match[1].upper(), name): name for name in SUBGROUP}
 
 
 class CallReader(TextureReader):
@@ -119,13 +101,13 @@ class CallReader(TextureReader):
             return self.each(self.selected, condition, then, other)
         if name in _FUNCTIONS:
             return self.each(lambda *items: self.function(_FUNCTIONS[name], *items), *values)
-        if name in _SUBGROUP:
-            return self.each(lambda *items: self.let(name, self.subgroup(_SUBGROUP[name], *items)), *values)
         if name == "subgroupBallot":
             votes = self.let(
                 name, ir.call("subgroup_ballot", self.scalar(values[0] if values else ir.const(True, bool_)))
             )
             return Items(ir.component(votes, lane) for lane in range(4))
+        if name in _SUBGROUP:
+            return self.each(lambda *items: self.let(name, self.subgroup(_SUBGROUP[name], *items)), *values)
         if name in _ANY_LANES:  # what other lanes hold is any value; the vote says that they take part
             self.let(name, ir.call("subgroup_any", ir.const(True, bool_)))
             return self.each(
@@ -133,7 +115,7 @@ class CallReader(TextureReader):
             )
         if name in _WORDS:
             operands = values[0] if isinstance(values[0], Items) else values
-            made = ir.call(_WORDS[name], *[self.scalar(x) for x in operands])
+            made = ir.call(name, *[self.scalar(x) for x in operands])
             return made if made.lanes == 1 else Items(ir.component(made, lane) for lane in range(made.lanes))
         if name in ("any", "all"):
             lanes = values[0] if isinstance(values[0], Items) else Items([values[0]])
@@ -237,46 +219,19 @@ class CallReader(TextureReader):
             zeros = ir.call("leading_zeros", number)
             top = ir.binary("-", ir.const(31, dtype), zeros)
             return ir.select(ir.binary("==", number, ir.const(0, dtype)), self.ones(dtype), top)
-        offset, count = (self.scalar(value, u32) for value in values[-2:])
-        if not (isinstance(offset, ir.Const) and isinstance(count, ir.Const)):
-            return self.bits_between(name, number, values, offset, count)
-        low = min(int(offset.value), 32)
-        many = min(int(count.value), 32 - low)
-        mask = ((1 << many) - 1) << low
+        low, many = (self.scalar(value, u32) for value in values[-2:])
+        low = simplify(ir.call("min", low, ir.const(32)))
+        many = simplify(ir.call("min", many, 32 - low))
+        by, none = low & 31, ir.binary("==", many, ir.const(0))
+        ones = ir.select(ir.binary("==", many, ir.const(32)), self.word(-1, u32), (1 << (many & 31)) - 1)
         if name == "insertBits":
-            put = ir.binary("<<", self.scalar(values[1], dtype), ir.const(low)) if low < 32 else ir.const(0, dtype)
-            kept = ir.binary("&", number, self.word(~mask, dtype))
-            return ir.binary("|", kept, ir.binary("&", put, self.word(mask, dtype)))
-        if not many:
-            return ir.const(0, dtype)
+            mask = ir.cast(ones << by, dtype)
+            put = ir.binary("<<", self.scalar(values[1], dtype), by) & mask
+            return ir.select(none, number, number & ~mask | put)
         if dtype is u32:
-            return ir.binary("&", ir.binary(">>", number, ir.const(low)), ir.const((1 << many) - 1))
-        up = ir.binary("<<", number, ir.const(32 - many - low))
-        return ir.binary(">>", up, ir.const(32 - many))
-
-    def bits_between(
-        self, name: str, number: ir.Expr, values: tuple[Value, ...], offset: ir.Expr, count: ir.Expr
-    ) -> Value:
-        """extractBits and insertBits at an offset, or of a count, that is computed."""
-        low = ir.call("min", offset, ir.const(32))
-        many = ir.call("min", count, ir.binary("-", ir.const(32), low))
-        ones = ir.select(
-            ir.binary("==", many, ir.const(32)),
-            self.word(-1, u32),
-            ir.binary("-", ir.binary("<<", ir.const(1), ir.binary("&", many, ir.const(31))), ir.const(1)),
-        )
-        by = ir.binary("&", low, ir.const(31))
-        if name == "insertBits":
-            mask = ir.cast(ir.binary("<<", ones, by), number.dtype)
-            put = ir.binary("&", ir.binary("<<", self.scalar(values[1], number.dtype), by), mask)
-            there = ir.binary("|", ir.binary("&", number, ir.unary("~", mask)), put)
-            return ir.select(ir.binary("==", many, ir.const(0)), number, there)
-        if number.dtype is u32:
-            return ir.binary("&", ir.binary(">>", number, by), ones)
-        up = ir.binary("&", ir.binary("-", ir.binary("-", ir.const(32), many), low), ir.const(31))
-        down = ir.binary("&", ir.binary("-", ir.const(32), many), ir.const(31))
-        there = ir.binary(">>", ir.binary("<<", number, up), down)
-        return ir.select(ir.binary("==", many, ir.const(0)), ir.const(0, number.dtype), there)
+            return number >> by & ones
+        left = ir.binary("<<", number, 32 - many - low & 31)
+        return ir.select(none, ir.const(0, dtype), ir.binary(">>", left, 32 - many & 31))
 
     def ones(self, dtype: DType) -> ir.Expr:
         return self.word(-1, dtype)
@@ -315,7 +270,7 @@ class CallReader(TextureReader):
         coordinates, shape = place.claims
         result = None if node.text == "atomicStore" else ir.var("old", dtype)
         exchange = node.text == "atomicCompareExchangeWeak"
-        operation = "CompareExchange" if exchange else _ATOMICS[node.text]
+        operation = "CompareExchange" if exchange else node.text.removeprefix("atomic")
         value = operands[-1] if operands else ir.const(0, dtype)
         compare = operands[0] if exchange else None
         self.out.append(
