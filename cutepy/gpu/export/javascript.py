@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import count
 from string import ascii_letters
 from typing import Any
 
@@ -26,8 +25,6 @@ ROUNDED = {"//": "floorDivide", "%": "floorModulo"}
 OPERATORS = {"or": "||", "and": "&&", "|": "|", "==": "==", "<=": "<=", "+": "+", "*": "*", "//": "/", "%": "%"}
 PRECEDENCE = {"or": 1, "and": 2, "|": 3, "==": 4, "<=": 5, "+": 6, "*": 7, "//": 7, "%": 7}
 TRUTHS = ("or", "and", "==", "<=")
-LARGE = 1 << 20
-"""A number from here on is written once."""
 
 
 class Script:
@@ -52,8 +49,7 @@ class Script:
     def sharing(self, formulas: Sequence[Formula], own: Iterable[str] = ()) -> Iterator[str]:
         """Definitions of what occurs more than once, each after those that it is made of; then its name is printed.
         What has names of its `own` is not looked at."""
-        large = Counter(n for formula in formulas for n in _leaves(formula) if isinstance(n, int) and abs(n) >= LARGE)
-        for formula in [*[n for n, times in large.items() if times > 1], *shared(formulas)]:
+        for formula in shared(formulas):
             if formula not in self.locals and not {*_leaves(formula)}.intersection(own):
                 text = self.operand(formula)
                 self.locals[formula] = self.name()
@@ -107,41 +103,21 @@ class Script:
             return str(struct.unpack("<I", struct.pack("<f", value))[0])
         return f"floatBits({self.floats.get(value) or self.operand(value)})"
 
-    def template(self, text: str, more: Mapping[str, str] | None = None) -> str:
-        """A text in which names in braces are numbers of the call, or some more."""
+    def template(self, text: str) -> str:
+        """A text in which names in braces are numbers of the call."""
         told = escaped(text)
-        for name, local in [*self.locals.items(), *(more or {}).items()]:
+        for name, local in self.locals.items():
             told = told.replace(f"{{{name}}}", f"${{{local}}}")
         return json.dumps(text) if told == text else f"`{told}`"
 
-    def refusal(self, facts: Sequence[tuple[Formula, str]]) -> tuple[str, list[str]]:
-        """Why a call is refused, or 0, and the names that this takes: facts in a row whose texts begin and end alike
-        say that once."""
-        parts: list[str] = []
-        taken: list[str] = []
-        for _, group in groupby(facts, lambda fact: (fact[1].split(" ")[0], fact[1].partition(";")[2])):
-            several = list(group)
-            texts = [text for _, text in several]
-            start = _common(texts) if texts[1:] else ""
-            end = _common([text[len(start) :][::-1] for text in texts])[::-1] if texts[1:] else ""
-            said = "0"
-            for holds, text in reversed(several):
-                said = f"{self.operand(holds)}?{said}:{self.template(text[len(start) : len(text) - len(end)])}"
-            if start + end:
-                taken.append(name := self.name())
-                said = f"({name}={said})&&{self.template(f'{start}{{?}}{end}', {'?': name})}"
-            parts.append(said)
-        return "||".join(f"({part})" if len(parts) > 1 else part for part in parts) or "0", taken
+    def refusal(self, facts: Sequence[tuple[Formula, str]]) -> str:
+        """Why a call is refused, or 0."""
+        parts = [f"{self.operand(holds)}?0:{self.template(text)}" for holds, text in facts]
+        return "||".join(f"({part})" if len(parts) > 1 else part for part in parts) or "0"
 
     def _positive(self, operands: Sequence[Formula]) -> bool:
         least, by = (min(n[2:]) if isinstance(n, tuple) and n[0] == "?" else least_of(n, self.least) for n in operands)
         return least is not None and by is not None and least >= 0 and by > 0
-
-
-def _common(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
-    first, last = min(texts), max(texts)
-    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def escaped(text: str) -> str:

@@ -66,11 +66,10 @@ def _plan(
     for tensor in singles:
         asked += [f"{js.locals[n['name']]}={_asked(js, n)}" for n in tensor.numbers]
     asked += js.sharing(formulas, inner)
-    why, middles = js.refusal(facts)
     order = [tensors.index(tensor) for tensor in (*(t for f in functions for t in f.tensors), *singles)]
-    result = listed([why, listed(launch.spelled(js, order) for launch in launches)])
+    result = listed([js.refusal(facts), listed(launch.spelled(js, order) for launch in launches)])
     calls = [f"m({tensor.arguments(js.text(tensor.bytes), '1' * tensor.written)})" for tensor in singles]
-    return f"({','.join(['n', 'm', *asked, *middles])})=>" + (f"({','.join([*calls, result])})" if calls else result)
+    return f"({','.join(['n', 'm', *asked])})=>" + (f"({','.join([*calls, result])})" if calls else result)
 
 
 def _asked(js: Script, number: Mapping[str, Any], name: str = "") -> str:

@@ -114,17 +114,15 @@ class CallReader(TextureReader):
                 lambda x: self.unknown(self.scalar(x).dtype), values[0] if values else ir.const(True, bool_)
             )
         if name in _WORDS:
-            operands = values[0] if isinstance(values[0], Items) else values
-            made = ir.call(name, *[self.scalar(x) for x in operands])
+            made = ir.call(name, *[self.scalar(x) for x in lanes_of(*values)])
             return made if made.lanes == 1 else Items(ir.component(made, lane) for lane in range(made.lanes))
         if name in ("any", "all"):
-            lanes = values[0] if isinstance(values[0], Items) else Items([values[0]])
-            return reduce(lambda a, b: self.binary("|" if name == "any" else "&", a, b), lanes)
+            return reduce(lambda a, b: self.binary("|" if name == "any" else "&", a, b), lanes_of(*values))
         if name == "dot":
             return self.dot(*values)
         if name in ("length", "distance", "normalize"):
             between = self.product(SyntaxNode("binary", node.line, "-"), *values) if name == "distance" else values[0]
-            lanes = between if isinstance(between, Items) else Items([between])
+            lanes = lanes_of(between)
             size = self.function("sqrt", self.dot(lanes, lanes))
             return self.each(lambda x: self.binary("/", x, size), between) if name == "normalize" else size
         if name == "mix":
@@ -288,7 +286,7 @@ class CallReader(TextureReader):
             settled = [self.settled(value) for value in values]
             return Items(settled)
         if re.fullmatch(r"vec[234]", callee.text) and not callee.parts:
-            lanes = [item for value in values for item in (value if isinstance(value, Items) else [value])]
+            lanes = lanes_of(*values)
             count = int(callee.text[3])
             like = next((x.dtype for x in lanes if isinstance(x, ir.Expr)), None)
             items = [self.scalar(x, like) if like else x for x in lanes]
@@ -307,8 +305,7 @@ class CallReader(TextureReader):
             case ArrayType(item=item):
                 return Items(self.converted(value, item) for value in values)
             case VectorType(item=DType() as item):
-                lanes = [x for value in values for x in (value if isinstance(value, Items) else [value])]
-                made = [self.cast(x, item) for x in lanes]
+                made = [self.cast(x, item) for x in lanes_of(*values)]
                 return Items(made * kind.lanes if len(made) == 1 else made)
             case VectorType(item=VectorType() as column):
                 if isinstance(values[0], Items):
@@ -327,3 +324,8 @@ class CallReader(TextureReader):
         if dtype is bool_ and number.dtype is not bool_:
             return ir.binary("!=", number, ir.const(0, number.dtype))
         return ir.cast(number, dtype)
+
+
+def lanes_of(*values: Value) -> Items:
+    """The numbers of vectors and numbers, in a row."""
+    return Items(lane for value in values for lane in (value if isinstance(value, Items) else [value]))

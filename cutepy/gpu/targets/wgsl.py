@@ -248,8 +248,12 @@ class WgslPrinter(Printer):
             yield f"let {name} = bitcast<f32>({bits});"
 
     def lines_MatrixStore(self, stmt: ir.MatrixStore, depth: int) -> Iterator[str]:
-        name = self.name_of(stmt.buffer, stmt.buffer.name)
-        yield self.target.matrix_store(name, self.show(stmt.index), self.show(stmt.value), stmt)
+        yield self.target.matrix_store.format(value=self.show(stmt.value), **self.window(stmt))
+
+    def window(self, access: ir.MatrixLoad | ir.MatrixStore) -> dict[str, object]:
+        """Where a matrix lies in its array."""
+        name, order = self.name_of(access.buffer, access.buffer.name), self.target.orders[not access.by_columns]
+        return {"name": name, "index": self.show(access.index), "order": order, "stride": access.stride}
 
     def lines_Barrier(self, stmt: ir.Barrier, depth: int) -> Iterator[str]:
         yield "storageBarrier();" if stmt.storage else "workgroupBarrier();"
@@ -287,8 +291,7 @@ class WgslPrinter(Printer):
         return text
 
     def show_MatrixLoad(self, value: ir.MatrixLoad, outer: int) -> str:
-        name, kind = self.name_of(value.buffer, value.buffer.name), matrix_name(value.dtype, self.target)
-        return self.target.matrix_load(kind, name, self.show(value.index), value)
+        return self.target.matrix_load.format(type=matrix_name(value.dtype, self.target), **self.window(value))
 
     def show_MatrixCall(self, value: ir.MatrixCall, outer: int) -> str:
         return matrix_operation(self.target, value, [self.show(x) for x in value.operands])

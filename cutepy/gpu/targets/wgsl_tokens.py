@@ -5,7 +5,7 @@ gpuweb/gpuweb, proposals/subgroup-matrix.md (2026-10-02); naga 29, cooperative m
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,50 +107,23 @@ def literal(value: int | float | bool, dtype: DType) -> str:
 class Target:
     """A compiler of WGSL: the directives that it requires, and its names for matrices of a subgroup.
 
-    `header` are the lines of a text with subgroups, `matrix_header` of one with matrices. In `matrix_calls`, {} are
-    the operands of an operation of the IR and {type} is the type of the result; "" where there is no such operation.
+    `header` are the lines of a text with subgroups, `matrix_header` of one with matrices. The others are formats:
+    `matrix_type` of a kind; loads and stores of the array's {name}, the {index} and the {stride}, with an {order}; in
+    `matrix_calls`, {} are the operands of an operation of the IR and {type} is the type of the result, "" where there
+    is no such operation.
     """
 
     dialect: Dialect
     header: tuple[str, ...]
     matrix_header: tuple[str, ...]
-    matrix_type: Callable[[MatrixType], str]
-    matrix_load: Callable[[str, str, str, ir.MatrixLoad], str]
-    matrix_store: Callable[[str, str, str, ir.MatrixStore], str]
+    matrix_type: str
+    matrix_load: str
+    matrix_store: str
+    #: What by columns and by rows are called in `matrix_load` and `matrix_store`.
+    orders: tuple[str, str]
     matrix_calls: Mapping[str, str]
     #: Whether `subgroup_id` is taken to differ between the threads of a subgroup, which loads of matrices refuse.
     divergent_subgroup_id: bool
-
-
-def _tint_type(kind: MatrixType) -> str:
-    return f"subgroup_matrix_{kind.role}<{kind.element}, {kind.columns}, {kind.rows}>"
-
-
-def _naga_type(kind: MatrixType) -> str:
-    if len({*kind.shape}) > 1 or kind.shape[0] not in (8, 16) or kind.element.kind != "f":
-        raise KernelError(f"naga has square matrices of 8 or 16 in f16 and f32 only, not {kind}; run it on Dawn")
-    letter = {"left": "A", "right": "B", "result": "C"}[kind.role]
-    return f"coop_mat{kind.rows}x{kind.columns}<{kind.element}, {letter}>"
-
-
-def _tint_load(kind: str, name: str, index: str, node: ir.MatrixLoad) -> str:
-    return f"subgroupMatrixLoad<{kind}>(&{name}, {index}, {_bool(node.by_columns)}, {node.stride}u)"
-
-
-def _naga_load(kind: str, name: str, index: str, node: ir.MatrixLoad) -> str:
-    return f"coopLoad{'' if node.by_columns else 'T'}<{kind}>(&{name}[{index}], {node.stride}u)"
-
-
-def _tint_store(name: str, index: str, matrix: str, stmt: ir.MatrixStore) -> str:
-    return f"subgroupMatrixStore(&{name}, {index}, {matrix}, {_bool(stmt.by_columns)}, {stmt.stride}u);"
-
-
-def _naga_store(name: str, index: str, matrix: str, stmt: ir.MatrixStore) -> str:
-    return f"coopStore{'' if stmt.by_columns else 'T'}({matrix}, &{name}[{index}], {stmt.stride}u);"
-
-
-def _bool(value: bool) -> str:
-    return "true" if value else "false"
 
 
 #: Tint: Chromium and Dawn. That offsets are the same for a whole subgroup is proven here; Tint would ask that they are
@@ -162,9 +135,10 @@ TINT = Target(
         "enable chromium_experimental_subgroup_matrix;",
         "diagnostic(off, chromium.subgroup_matrix_uniformity);",
     ),
-    _tint_type,
-    _tint_load,
-    _tint_store,
+    "subgroup_matrix_{0.role}<{0.element}, {0.columns}, {0.rows}>",
+    "subgroupMatrixLoad<{type}>(&{name}, {index}, {order}, {stride}u)",
+    "subgroupMatrixStore(&{name}, {index}, {value}, {order}, {stride}u);",
+    ("true", "false"),
     {
         "fill": "{type}({})",
         "multiply_accumulate": "subgroupMatrixMultiplyAccumulate({}, {}, {})",
@@ -174,14 +148,15 @@ TINT = Target(
     },
     divergent_subgroup_id=True,
 )
-#: naga: wgpu-native. It refuses `enable subgroups;`, as of version 29.
+#: naga: wgpu-native. It refuses `enable subgroups;`, as of version 29, and its matrices are square.
 NAGA = Target(
     "naga",
     (),
     ("enable wgpu_cooperative_matrix;",),
-    _naga_type,
-    _naga_load,
-    _naga_store,
+    "coop_mat{0.rows}x{0.columns}<{0.element}, {role}>",
+    "coopLoad{order}<{type}>(&{name}[{index}], {stride}u)",
+    "coopStore{order}({value}, &{name}[{index}], {stride}u);",
+    ("", "T"),
     {"fill": "", "multiply_accumulate": "coopMultiplyAdd({}, {}, {})", "*": "({} * {})", "+": "", "-": ""},
     divergent_subgroup_id=False,
 )
@@ -197,7 +172,10 @@ def matrix_name(kind: DType, target: Target) -> str:
     ('subgroup_matrix_left<f16, 16, 16>', 'coop_mat16x16<f16, A>')
     """
     assert isinstance(kind, MatrixType)
-    return target.matrix_type(kind)
+    square = len({*kind.shape}) == 1 and kind.shape[0] in (8, 16)
+    if target is NAGA and not (square and kind.element.kind == "f"):
+        raise KernelError(f"naga has square matrices of 8 or 16 in f16 and f32 only, not {kind}; run it on Dawn")
+    return target.matrix_type.format(kind, role={"left": "A", "right": "B", "result": "C"}[kind.role])
 
 
 def matrix_operation(target: Target, node: ir.MatrixCall, operands: Sequence[str]) -> str:
