@@ -4,15 +4,42 @@ import json
 import runpy
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 from explore.questions import asked
 
 from cutepy.explore.puzzles import PUZZLES, judged
+from cutepy.layout.text.parse import expression_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = range(1, len(PUZZLES) + 1)
+
+
+#: What the solutions that judge answers have to give at each coordinate.
+RULES = {
+    "Row after row": lambda i, j: 8 * i + j,
+    "Padded columns": lambda i, j: i + 5 * j,
+    "Every second": lambda i: 2 * i,
+    "Turned": lambda j, i: 8 * i + j,
+    "Broadcast": lambda i, j: j,
+    "Tiles": lambda i, t: (i % 2 + 2 * (t % 2)) * 8 + i // 2 + 4 * (t // 2),
+    "Copies": lambda i, k: i + 4 * k,
+    "A piece each": lambda t, v: 4 * t + v,
+    "Side by side": lambda t, v: t + 8 * v,
+    "An accumulator": lambda lane, v: lane // 4 + 8 * (v // 2) + 16 * (2 * (lane % 4) + v % 2),
+}
+
+
+def test_a_solution_that_judges_obeys_the_rule() -> None:
+    for puzzle in PUZZLES:
+        assert (puzzle.judge is None) == (puzzle.title in RULES)
+        if puzzle.judge is None:
+            layout = expression_of(puzzle.solution).value
+            sizes = [mode.size for mode in layout] or [layout.size]
+            for crd in product(*map(range, sizes)):
+                assert layout(*crd) == RULES[puzzle.title](*crd), (puzzle.title, crd)
 
 
 def test_there_are_twenty() -> None:

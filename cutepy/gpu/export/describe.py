@@ -121,7 +121,7 @@ def describe_programs(
     params = [(p.name, p.type) for forms in variants for f in forms for p in f.program.params if p.name not in f.params]
     more = [_ranged({"name": n, "type": kind}) for n, kind in dict.fromkeys(params) if n not in given]
     described = [
-        _variant(
+        (
             [
                 _Launch(
                     f.program,
@@ -187,7 +187,7 @@ def describe_recording(recording: Recording, name: str, tensors: Mapping[str, Te
     launches = [
         _Launch(program, program.grid, places, list(params), None) for program, places, params in recording.programs
     ]
-    return _function(name, buffers, [], verdict="", variants=[_variant(launches, ())])
+    return _function(name, buffers, [], verdict="", variants=[(launches, ())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,22 +201,15 @@ class _Launch:
     when: Formula | None
 
 
-_Variant = tuple[Sequence[_Launch], Sequence[tuple[Formula, str]]]
-
-
-def _variant(launches: Sequence[_Launch], facts: Iterable[tuple[Formula, str]]) -> _Variant:
-    return launches, list(facts)
-
-
 def _function(
     name: str,
     buffers: list[dict[str, Any]],
     numbers: Sequence[Number],
     *,
     verdict: str,
-    variants: Sequence[_Variant],
+    variants: Sequence[tuple[Sequence[_Launch], Iterable[tuple[Formula, str]]]],
 ) -> ExportedFunction:
-    """Put a description together."""
+    """A description of launches and facts for each variant."""
     texts: list[str] = []
 
     def text_of(program: Program) -> int:

@@ -62,7 +62,7 @@ class CallReader(TextureReader):
         found = self.nodes.get(name)
         if found is not None and found.kind == "function":
             return self.inlined(node, found, scope)
-        arguments = [part for part in node.parts[1:] if part is not None]
+        arguments = node.pieces[1:]
         if name in _BARRIERS or name == "workgroupUniformLoad":
             self.out.append(ir.Barrier(_BARRIERS.get(name, False), self.place))
             if name in _BARRIERS:

@@ -120,7 +120,7 @@ class ModuleReader(ABC):
             return AtomicType(inner)
         if name == "ptr":
             return PointerType()
-        if (handle := handle_type(name, [part for part in node.parts if part is not None])) is not None:
+        if (handle := handle_type(name, node.pieces)) is not None:
             return handle
         found = self.nodes.get(name)
         if found is not None and found.kind == "alias":
@@ -128,7 +128,7 @@ class ModuleReader(ABC):
         if found is None or found.kind != "struct":
             raise self.refuse(node, f"the type {name} is not read")
         if name not in self.types:
-            members = [part for part in found.parts if part is not None]
+            members = found.pieces
             self.types[name] = StructType(name, {member.text: self.type(member.part(0)) for member in members})
         return self.types[name]
 

@@ -71,8 +71,7 @@ class StatementReader(CallReader):
                 if isinstance(kind, PointerType | HandleType)
                 else self.kept(parameter.text, self.converted(given, kind))
             )
-        body = found.part(0)
-        statements = [part for part in body.parts if part is not None]
+        statements = found.part(0).pieces
         self.depth += 1
         # A function that returns once, at its end, is its value there.
         once = (
@@ -102,7 +101,7 @@ class StatementReader(CallReader):
 
     def body(self, block: SyntaxNode, scope: Mapping[str, Value], exits: Exits) -> ir.Block:
         with self.nested() as inside:
-            self.sequence([part for part in block.parts if part is not None], dict(scope), exits)
+            self.sequence(block.pieces, dict(scope), exits)
         return tuple(inside)
 
     def sequence(self, nodes: Sequence[SyntaxNode], scope: dict[str, Value], exits: Exits) -> None:
@@ -157,7 +156,7 @@ class StatementReader(CallReader):
     def early(self, node: SyntaxNode, rest: Sequence[SyntaxNode], scope: dict[str, Value], exits: Exits) -> bool:
         """An `if` with an exit in it; whether the statements after it are done, too."""
         then, other = node.part(1), node.parts[2]
-        statements = [part for part in then.parts if part is not None]
+        statements = then.pieces
         condition = self.scalar(self.value(node.part(0), scope), bool_)
         ends = statements and statements[-1].kind == "break" and not any(exits_of(s) for s in statements[:-1])
         if exits.top and ends and other is None:
@@ -264,9 +263,8 @@ class StatementReader(CallReader):
         chosen = SyntaxNode("name", line, name)
         other: SyntaxNode | None = None
         tested: list[tuple[SyntaxNode, SyntaxNode]] = []
-        for case in node.parts[1:]:
-            assert case is not None
-            block, selectors = case.part(0), [selector for selector in case.parts[1:] if selector is not None]
+        for case in node.pieces[1:]:
+            block, selectors = case.part(0), case.pieces[1:]
             if block.parts and block.part(-1).kind == "break":
                 block = SyntaxNode("block", block.line, "", block.parts[:-1])
             if any(selector.kind == "name" and selector.text == "default" for selector in selectors):
@@ -310,12 +308,11 @@ class StatementReader(CallReader):
                 self.out.append(ir.Break(ir.negated(condition), (), place))
             body = node.part({"for": 3, "while": 1, "loop": 0}[node.kind])
             names = dict(inner)
-            self.sequence([part for part in body.parts if part is not None], names, inside)
+            self.sequence(body.pieces, names, inside)
             if node.kind == "for" and node.parts[2] is not None:
                 self.statement(node.part(2), inner, inside)
             if node.kind == "loop" and node.parts[1] is not None:
-                for part in node.part(1).parts:
-                    assert part is not None
+                for part in node.part(1).pieces:
                     if part.kind == "break_if":
                         condition = self.scalar(self.value(part.part(0), names), bool_)
                         self.out.append(ir.Break(condition, (), f"line {part.line}"))
@@ -364,7 +361,7 @@ class StatementReader(CallReader):
         counter = ir.var(name, first.dtype)
         names = {**scope, name: counter}
         with self.nested() as turn:
-            self.sequence([part for part in node.part(3).parts if part is not None], names, exits)
+            self.sequence(node.part(3).pieces, names, exits)
         made = ir.For(counter, first, self.let("end", end), by, self.with_flags(turn, loop), f"line {node.line}")
         self.looped(made, loop)
         return True

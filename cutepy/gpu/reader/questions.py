@@ -59,7 +59,7 @@ def assigned(node: SyntaxNode | None) -> set[str]:
 
 def reads_memory(node: SyntaxNode) -> bool:
     """Whether an expression indexes, or calls, what may be another value in each turn."""
-    return node.kind in ("index", "call") or any(part is not None and reads_memory(part) for part in node.parts)
+    return node.kind in ("index", "call") or any(map(reads_memory, node.pieces))
 
 
 def step_of(update: SyntaxNode, name: str) -> SyntaxNode | None:

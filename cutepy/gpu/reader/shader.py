@@ -94,7 +94,7 @@ class ShaderReader(StatementReader):
             kind = self.nodes.get(node.part(0).text)
             if kind is None or kind.kind != "struct":
                 raise self.refuse(node, f"the input {node.text} is no builtin value")
-            members = [part for part in kind.parts if part is not None]
+            members = kind.pieces
             return {member.text: self.input(member) for member in members}
         name = node.attributes["builtin"][0].text
         x, y, z = self.size

@@ -53,6 +53,11 @@ class SyntaxNode:
         assert found is not None
         return found
 
+    @property
+    def pieces(self) -> "list[SyntaxNode]":
+        """The pieces that are not left out."""
+        return [part for part in self.parts if part is not None]
+
 
 def parse(text: str) -> tuple[SyntaxNode, ...]:
     """The declarations of a module, in order. Raises KernelError with the line where it is no WGSL."""

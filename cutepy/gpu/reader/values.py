@@ -244,7 +244,7 @@ class ValueReader(ModuleReader):
         """Whether a function of the shader is called, which may set variables."""
         found = self.nodes.get(node.text) if node.kind == "call" else None
         own = found is not None and found.kind == "function"
-        return own or any(part is not None and self.calls(part) for part in node.parts)
+        return own or any(map(self.calls, node.pieces))
 
     def member(self, node: SyntaxNode, value: Value) -> Value:
         name = node.text

@@ -223,11 +223,7 @@ class CudaPrinter(Printer):
 
     def lines_Store(self, stmt: ir.Store, depth: int) -> Iterator[str]:
         element, text = self.element_of(stmt.buffer, stmt.index), self.show(stmt.value)
-        if stmt.buffer.atomic:
-            self.use("atomic_load")
-            yield f"atomic_store(&{element}, {text});"
-        else:
-            yield f"{element} = {text};"
+        yield f"{self.use('atomic_store')}(&{element}, {text});" if stmt.buffer.atomic else f"{element} = {text};"
 
     def lines_Atomic(self, stmt: ir.Atomic, depth: int) -> Iterator[str]:
         call = self.updated(stmt, f"&{self.element_of(stmt.buffer, stmt.index)}")
