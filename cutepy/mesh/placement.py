@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from ..errors import LayoutError
-from ..layout import IntTuple, Layout, coalesce, composition, idx2crd
+from ..layout import IntTuple, Layout, coalesce, composition, crd2idx, idx2crd
 from .modes import Mode, count_below, digits_of, first_doubled, first_missing, reach
 
 
@@ -258,11 +258,7 @@ class Placement:
             index = int(index)
             if not 0 <= index < self.devices:
                 raise LayoutError(f"device {index} of a mesh {extents_text(self.mesh)}, which has {self.devices}")
-            at = []
-            for extent in reversed(self.mesh):
-                index, digit = divmod(index, extent)
-                at.append(digit)
-            return tuple(reversed(at))
+            return _flat(idx2crd(index, self.mesh[::-1]))[::-1]
         if len(index) != len(self.mesh) or not all(0 <= d < n for d, n in zip(index, self.mesh, strict=True)):
             raise LayoutError(f"device {tuple(index)} of a mesh {extents_text(self.mesh)}")
         return tuple(index)
@@ -273,10 +269,7 @@ class Placement:
         >>> Placement.split((4,), (2, 3), [[0]]).rank((1, 1))
         4
         """
-        number = 0
-        for digit, extent in zip(self.device(device), self.mesh, strict=True):
-            number = number * extent + digit
-        return number
+        return int(crd2idx(self.device(device)[::-1], self.mesh[::-1]))
 
     def holders(self, element: Sequence[int]) -> tuple[Holders, ...]:
         """The devices that hold an element, in time that grows with the layouts, not with the mesh.
