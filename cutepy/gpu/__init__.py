@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from ..errors import refusing as _refusing
+from ..layout.values.followed import choice
 from ..lazy import lazy_exports as _lazy_exports
 from ..tensor.dtypes import DTYPES as _DTYPES
 from ..tensor.functions import IN_KERNELS as _IN_KERNELS
@@ -166,11 +167,11 @@ __all__ = [
     "Pointwise", "Profile", "Recording", "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume",
     "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load",
     "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "awaited_by", "barrier",
-    "bitcast", "cached_launches", "cast", "constant", "convert", "copy", "default_device", "deferred_engine",
-    "empty", "explain_matmul", "export", "fused", "in_order", "kernel", "lane", "launch", "load", "loop", "note",
-    "open_device", "pointwise", "print", "profile", "ragged", "record", "reduce_columns", "reduce_rows", "select",
-    "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
-    "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
+    "bitcast", "cached_launches", "cast", "choice", "constant", "convert", "copy", "default_device",
+    "deferred_engine", "empty", "explain_matmul", "export", "fused", "in_order", "kernel", "lane", "launch", "load",
+    "loop", "note", "open_device", "pointwise", "print", "profile", "ragged", "record", "reduce_columns",
+    "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all",
+    "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
     "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
     "uniform", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes",

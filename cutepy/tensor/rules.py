@@ -141,13 +141,14 @@ def broadcast_shape(call: str, *shapes: Shape) -> Shape:
     width = max(map(len, shapes), default=0)
     found = []
     for axis in range(-width, 0):
-        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis}
-        if len(sizes - {1}) > 1:
+        sizes = [shape[axis] for shape in shapes if len(shape) >= -axis]
+        stretched = next((size for size in sizes if size != 1), 1)
+        if any(size not in (1, stretched) for size in sizes):
             listed = ", ".join(map(str, shapes))
             raise TensorError(
-                f"{call}: the shapes {listed} do not broadcast: axis {axis} has the sizes {sorted(sizes)}"
+                f"{call}: the shapes {listed} do not broadcast: axis {axis} has the sizes {sorted({*sizes})}"
             )
-        found.append((sizes - {1} or {1}).pop())
+        found.append(stretched)
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from ..layout import ComposedLayout, Layout, composition, congruent, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, as_value, has_underscore, inner_product
+from ..layout.values.followed import trail
 from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, moved, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from ..layout.values.methods import NotebookRepr
@@ -242,7 +243,7 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         The checks of a view compare offsets with those of this tensor, wherever it begins, so its offset has none.
         """
         layout = self.layout
-        if type(layout) is not Layout or layout.facts is not None or self.guard is not None:
+        if type(layout) is not Layout or layout.facts is not None or self.guard is not None or trail() is not None:
             return None
         if not all(map(_is_static, arguments)):
             return None

@@ -87,8 +87,10 @@ class FusedChain:
         """The reduction (its name, axes, keepdims, option) of the chain's elements, of this shape and type; None where
         the tensors have no rows in common."""
 
-        def launch() -> Tensor | None:
-            return _folded(self, place, tensors, numbers, reduction, shape, dtype)
+        count, end = len(tensors), len(tensors) + len(numbers)
+
+        def launch(*given: Any) -> Tensor | None:
+            return _folded(self, place, given[:count], given[count:end], reduction, given[-2], dtype)
 
         name, axes, keepdims, option = reduction
         key = (*tensors, *numbers, name, axes, keepdims, str(option), shape, dtype)
@@ -100,9 +102,9 @@ class FusedChain:
         self, A: Tensor, B: Tensor, out: Tensor, tensors: Sequence[Tensor], numbers: Sequence[Number]
     ) -> Tensor:
         """The chain of the elements of A @ B, into `out`."""
-        others = dict(zip(self.operation.names[1:], (*tensors, *numbers), strict=True))
 
-        def launch() -> Tensor:
+        def launch(A: Tensor, B: Tensor, out: Tensor, *beside: Tensor | Number) -> Tensor:
+            others = dict(zip(self.operation.names[1:], beside, strict=True))
             return matmul(A, B, out, epilogue=self.operation, **others)
 
         key = (A, B, out, *tensors, *numbers)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import Layout, LayoutRight, from_modes, joined, leaves, select, size
 from ...tensor import (
@@ -123,7 +123,6 @@ def _zipped(pieces: Sequence[Factor], *operands: int) -> list[Layout]:
     return found
 
 
-@lru_cache(maxsize=512)
 def group_axes(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
     """The axes of `c` and then the summed ones, by what varies along them; None where the factors of an axis in one
     operand do not divide those in another."""
@@ -226,11 +225,15 @@ def _resolve_plan(
     """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone: of a large
     product, and of one whose plan was found by timing it."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
-    alone = large(problem)
-    if how.plan is not None:
-        return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits)), alone
-    alone = alone or (place.device is not None and tuned_plan(place.device.adapter, problem) is not None)
-    return arranged, plan_for_problem(place, problem, how.sums, fused=fused), alone
+
+    def plan_of(m: int, n: int, k: int, batch: int) -> tuple[Plan | MatrixPlan, bool]:
+        one, given = ProductProblem(m, n, k, batch, problem.dtypes, problem.across), how.plan
+        if given is not None:
+            return replace(given, splits=parts_of(one.k, given.tile[2], given.splits)), large(one)
+        tuned = place.device is not None and tuned_plan(place.device.adapter, one) is not None
+        return plan_for_problem(place, one, how.sums, fused=fused), tuned or large(one)
+
+    return arranged, *gpu.choice(plan_of, problem.m, problem.n, problem.k, problem.batch)
 
 
 def plan_for_problem(

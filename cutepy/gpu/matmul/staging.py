@@ -196,8 +196,8 @@ def stands_apart(A: Tensor, C: Tensor) -> bool:
     """Whether threads own single places of C, whose layout is known: see `Orders`."""
     if size(A, 1) > SHORT_K:
         return False
-    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
-    return any(place % 4 for place in (*steps, C.offset))
+    steps = [abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)]
+    return any(place != 1 and place % 4 for place in steps) or C.offset % 4 != 0
 
 
 def orders_of(A: Tensor, B: Tensor, C: Tensor) -> Orders:

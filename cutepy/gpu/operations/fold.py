@@ -143,7 +143,7 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
             near, far = ((0, 32), (1, 128)) if parts == 1 else ((0, 16), (1, 256))
     elif many and columns <= 128 and rows > 8:  # 128 rows a tile, where there are as many side by side
         near, far = ((1, 16), (0, 128)) if rows >= 128 else ((1, 32 if columns <= 32 else 64), (0, 32))
-    elif not many and rows >= SOME_ROWS // 2 and columns <= 512:
+    elif not many and rows >= SOME_ROWS // 2 and columns <= 512 and size(x, 2) == 1:
         near, far = (1, 64), (0, 32)
     elif many and parts == 1 and columns >= LONG and every >= ENOUGH_WORKGROUPS and (width > 1 or every < SOME_ROWS):
         near, far = (1, 4096), (0, 1)
@@ -512,7 +512,7 @@ def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, count: floa
     while True:
         plan = plan_for(x)
         target, last = _target(place, x, out, fold, plan)
-        yield (x, target, float(count)), {"fold": replace(fold, last=last), "plan": plan}
+        yield (x, target, 1.0 * count), {"fold": replace(fold, last=last), "plan": plan}
         if last:
             return
         x, fold = target, replace(fold, again=True)

@@ -111,7 +111,7 @@ class ElementFunction:
         """A call, its operands in order, recorded or to be recorded: into `outs`, or of one result a new tensor."""
         return self._cache.call(
             (*operands, *outs, engine),
-            lambda: self._run(operands, outs, engine),
+            lambda *given: self._run(given[: len(operands)], given[len(operands) : -1], engine),
             key=self.captured,
             parameters=lambda: self._numbers(operands),
         )
@@ -390,7 +390,6 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
     return flat, _tiling(layouts, vector_width(flat))
 
 
-@lru_cache(maxsize=512)
 def _domain(modes: tuple[tuple[Layout, ...], ...]) -> tuple[Layout, ...] | None:
     """One flat layout for the modes of each operand, where they share factors."""
     layouts = zipped(modes)
@@ -403,7 +402,6 @@ def _domain(modes: tuple[tuple[Layout, ...], ...]) -> tuple[Layout, ...] | None:
     return tuple(layouts)
 
 
-@lru_cache(maxsize=512)
 def _tiling(domain: tuple[Layout, ...], width: int) -> Tiling | None:
     return tiling_of(domain, width=width)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from ... import gpu
 from ...layout import Layout, ceil_div, coalesce, joined, size
@@ -67,7 +66,7 @@ class Reduction:
     @property
     def count(self) -> int:
         """How many elements are folded into one."""
-        return int(np.prod([mode_sizes(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
+        return prod([mode_sizes(self.tensor)[axis] for axis in self.reduced])
 
     @property
     def shape(self) -> rules.Shape:

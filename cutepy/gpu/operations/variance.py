@@ -124,7 +124,7 @@ def variance_of_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, correction
     """out[i, 0, b] = the variance of row i of x, or its root."""
     plan = plan_for(x, parts=3)
     count = size(x) // (size(x, 0) * size(x, 2))
-    splits, over = splits_of(x, plan), float(max(count - correction, 0.0))
+    splits, over = splits_of(x, plan), max(count - correction, 0.0)
     if splits == 1:
         place.run(variance_kernel, x, (out,), over, plan=plan, root=root)
         return

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import DeviceError
+from ...layout.values.followed import Unfollowed
 from .adapters import Runtime
 from .buffer import Array, DeviceBuffer, Fetch
 from .native import Completion, Encoder, Owned, Timestamps, wgpu
@@ -267,20 +268,22 @@ class Stopwatch:
 
 Launch = tuple[Program, tuple[DeviceBuffer, ...], tuple[float, ...]]
 """A launch: its program, its buffers and the values of its parameters."""
-Played = tuple[Program, tuple[int, ...], Sequence[float]]
-"""A launch of a tape that is played: its buffers are places among those of the call."""
+Played = tuple[Program, tuple[int, ...], Sequence[float], Size3]
+"""A launch of a tape that is played: its buffers are places among those of the call, its grid is beside its program."""
 
 
 @dataclass(slots=True)
 class Tape:
     """What a device was asked for while a block ran, so that it can be asked for the same again: pooled buffers and
-    launches; and the tape that runs around it. Where it is `whole`, the block did nothing else on the device."""
+    launches; and the tape that runs around it. Where it is `whole`, the block did nothing else on the device. One that
+    `plans` is written, and the device does nothing."""
 
     device: Device
     outer: Tape | None
     made: list[DeviceBuffer] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
     whole: bool = True
+    plans: bool = False
 
 
 _RUNNING: ContextVar[Tape | None] = ContextVar("tape", default=None)
@@ -295,6 +298,28 @@ def taped(device: Device) -> Iterator[Tape]:
         yield tape
     finally:
         _RUNNING.reset(token)
+
+
+@contextmanager
+def planned(device: Device) -> Iterator[Tape]:
+    """A tape of what this device would be asked for in the block, by this thread; it does nothing."""
+    token = _RUNNING.set(None)  # what runs around it is told nothing
+    try:
+        with taped(device) as tape:
+            tape.plans = True
+            try:
+                yield tape
+            finally:
+                for buffer in tape.made:
+                    buffer._handle = None  # there was no memory
+    finally:
+        _RUNNING.reset(token)
+
+
+def planning() -> Tape | None:
+    """The tape of a block of this thread in which the device does nothing."""
+    tape = _RUNNING.get()
+    return tape if tape is not None and tape.plans else None
 
 
 @contextmanager
@@ -320,6 +345,8 @@ def running_tape() -> Tape | None:
 def tell(device: Device, what: DeviceBuffer | Launch | None) -> None:
     """Write on the tapes that run: a pooled buffer that was made, a launch, or None for anything else."""
     tape = _RUNNING.get()
+    if tape is not None and tape.plans and what is None:
+        raise Unfollowed
     while tape is not None:
         if what is None or device is not tape.device:
             tape.whole = False

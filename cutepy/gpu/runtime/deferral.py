@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
+from ...layout.values.followed import Unfollowed
 from ...tensor import Tensor
-from .batch import Tape, running_tape
+from .batch import Tape, planning, running_tape
 from .program import Program
 
 if TYPE_CHECKING:
@@ -95,12 +96,14 @@ def before_writing(buffers: Iterable[DeviceBuffer]) -> None:
 
 
 def before_launches(
-    launches: Iterable[tuple[Program, Sequence[int], object]], operands: Sequence[DeviceBuffer]
+    launches: Iterable[tuple[Program, Sequence[int], *tuple[object, ...]]], operands: Sequence[DeviceBuffer]
 ) -> None:
     """Launches are about to come: each of a program over buffers by their numbers among `operands`, or beyond these
     over new ones."""
+    if planning() is not None:
+        raise Unfollowed
     if _CURRENT.get() is None:
         return
-    for program, places, _ in launches:
+    for program, places, *_ in launches:
         bound = zip(program.bindings, places, strict=False)
         before_writing([operands[n] for b, n in bound if b.access == "read_write" and n < len(operands)])

@@ -22,7 +22,7 @@ import weakref
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -40,6 +40,7 @@ from .batch import (
     Played,
     Stopwatch,
     batches_of,
+    planning,
     taping,
     tell,
     untaped,
@@ -232,13 +233,18 @@ class Device:
 
         Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
         """
-        if type(nbytes) is not int:
+        if type(nbytes) is not int and planning() is None:
             nbytes = _whole(nbytes, "allocate")
         if not 0 <= nbytes <= self._largest:
             raise DeviceError(
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
+        if pooled and planning() is not None:
+            buffer = DeviceBuffer(self, self.gpu, 0, name, pooled)
+            buffer.nbytes = nbytes
+            tell(self, buffer)
+            return buffer
         try:
             with Exclusive(self, "allocate"):
                 buffer = self._new(nbytes, name, pooled)
@@ -464,8 +470,9 @@ class Device:
             for buffer in fresh:
                 tell(self, buffer)
             everything = [*buffers, *fresh]
-            for program, places, params in launches:
-                tell(self, (program, tuple([everything[number] for number in places]), tuple(params)))
+            for program, places, params, grid in launches:
+                operands = tuple([everything[number] for number in places])
+                tell(self, (replace(program, grid=grid), operands, tuple(params)))
             return fresh[kept] if kept >= 0 else None
         return fresh[0] if kept >= 0 else None
 
@@ -491,9 +498,9 @@ class Device:
             try:
                 bound = tuple(
                     [
-                        self._bound(program, [everything[number] for number in places], params, program.grid)
-                        for program, places, params in launches
-                        if min(program.grid)
+                        self._bound(program, [everything[number] for number in places], params, grid)
+                        for program, places, params, grid in launches
+                        if min(grid)
                     ]
                 )
                 if same is not None:
@@ -605,7 +612,7 @@ class Device:
         self._make_room()
         bound = None
         if self.runtime.raises_when_lost and not (self._failed or self._dead):
-            bound = self._groups.known(program, uids)
+            bound = self._groups.known(self._met.get(program), uids)
         if bound is None:
             with Exclusive(self, program.entry, tidies=False):
                 bound = self._groups.get(self, program, operands, checked=True)

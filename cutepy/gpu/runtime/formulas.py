@@ -15,7 +15,8 @@ from typing import Any
 Formula = int | str | tuple[Any, ...]
 """What the host computes for a launch, as plain data: a number, the name of a number of the call, or an operation with
 formulas for its operands: "+", "*", "//", "%" of integers, // and % rounded down; "abs"; "==" and "<=", which are 0 or
-1; "and", "or" and "not" of these."""
+1; "and", "or" and "not" of these; in Python also "chosen", the name of a function of
+numbers and these, which gives a truth, and "float", the text of a float."""
 
 _APPLY: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "*": mul, "//": floordiv, "%": mod}
 
@@ -132,6 +133,10 @@ def text_of(formula: Formula, name: Callable[[Formula], str | None]) -> str:
     if isinstance(formula, str):
         raise KeyError(formula)
     op, *parts = formula
+    if op == "chosen":
+        return f"{parts[0]}({', '.join([text_of(part, name) for part in parts[1:]])})"
+    if op == "float":
+        return f"float({parts[0]!r})"
     texts = [text_of(part, name) for part in parts]
     if op in ("abs", "not"):
         return f"{'not ' if op == 'not' else op}({texts[0]})"
@@ -166,3 +171,37 @@ def shared(formulas: Sequence[Formula]) -> list[Formula]:
     for formula in formulas:
         visit(formula)
     return [formula for formula in order if counts[formula] > 1]
+
+
+class Statements:
+    """Lines of Python in which formulas stand: what occurs more than once in all `formulas` is computed by a line of
+    its own, before the first line that needs it. `names` are those of the numbers of the call.
+
+    >>> lines = Statements({"m": "m"}, [("//", ("*", "m", 3), 4), ("<=", ("*", "m", 3), 9)])
+    >>> lines.say("return {}", ("//", ("*", "m", 3), 4))
+    >>> lines.lines
+    ['t0 = (m * 3)', 'return (t0 // 4)']
+    """
+
+    def __init__(self, names: Mapping[Formula, str], formulas: Sequence[Formula], indent: str = "") -> None:
+        self.names, self.lines, self._indent = dict(names), list[str](), indent
+        self._waiting = {form: f"t{number}" for number, form in enumerate(shared(formulas))}
+
+    def text(self, formula: Formula) -> str:
+        """The text of a formula, after the lines that it needs."""
+        self._compute(formula)
+        return text_of(formula, self.names.get)
+
+    def say(self, line: str, *formulas: Formula) -> None:
+        """A line, with the texts of formulas in its holes."""
+        texts = [self.text(formula) for formula in formulas]
+        self.lines.append(self._indent + line.format(*texts))
+
+    def _compute(self, formula: Formula) -> None:
+        if not isinstance(formula, tuple) or formula in self.names:
+            return
+        for part in formula[1:]:
+            self._compute(part)
+        if (name := self._waiting.get(formula)) is not None:
+            self.lines.append(f"{self._indent}{name} = {text_of(formula, self.names.get)}")
+            self.names[formula] = name

@@ -142,16 +142,15 @@ class BoundPipeline:
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
 Key = tuple[object, tuple[int, ...]]
-"""A program, a pipeline, or a recorded call, and the numbers of the buffers that it is bound to."""
+"""A pipeline, or a recorded call, and the numbers of the buffers that it is bound to."""
 
 
 class BindGroups:
-    """The bind groups of a device, by program and buffers, and the bound launches of recorded calls, by call and
-    buffers: the most recent ones, none that holds a freed buffer. Programs of one pipeline share a group."""
+    """The bind groups of a device, by pipeline and buffers, and the bound launches of recorded calls, by call and
+    buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[Key, BoundPipeline] = OrderedDict()
-        self._made: OrderedDict[Key, Owned] = OrderedDict()  # by pipeline
+        self._made: OrderedDict[Key, BoundPipeline] = OrderedDict()
         self._calls: OrderedDict[Key, tuple[tuple[BoundLaunch, ...], set[int]]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
@@ -161,36 +160,31 @@ class BindGroups:
     def get(
         self, device: Device, program: Program, operands: Sequence[DeviceBuffer], *, checked: bool = False
     ) -> BoundPipeline:
-        """The program compiled and the bind group of these buffers for it; operands are checked when it is made, unless
-        the caller has `checked` them.
+        """The program compiled and the bind group of these buffers for it; operands are checked unless the caller has
+        `checked` them.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
         bound twice where the kernel writes it.
         """
-        key = program, tuple([operand.uid for operand in operands])
-        bound = self._groups.get(key)
-        if bound is not None:
-            self._groups.move_to_end(key)
-            return bound
-        # Operands are checked once for each bind group, not at each launch.
         pipeline = device._pipeline(program)
         if not checked:
             check_operands(device, program, operands)
-        shared = pipeline, key[1]
-        group = self._made.get(shared)
-        if group is None:
-            group = self._made[shared] = pipeline.binder.group([(operand.handle, operand.held) for operand in operands])
-        bound = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum([b.nbytes for b in operands]))
+        key = pipeline, tuple([operand.uid for operand in operands])
+        bound = self._made.get(key)
+        if bound is not None:
+            self._made.move_to_end(key)
+            return bound
+        group = pipeline.binder.group([(operand.handle, operand.held) for operand in operands])
+        bound = self._made[key] = BoundPipeline(pipeline, group, key[1], sum([b.nbytes for b in operands]))
         for operand in operands:
-            self._of_buffer[operand.uid].update((key, shared))
-        for table in self._groups, self._made:
-            if len(table) > GROUPS_KEPT:
-                self._drop(next(iter(table)))
+            self._of_buffer[operand.uid].add(key)
+        if len(self._made) > GROUPS_KEPT:
+            self._drop(next(iter(self._made)))
         return bound
 
-    def known(self, program: Program, uids: tuple[int, ...]) -> BoundPipeline | None:
+    def known(self, pipeline: Pipeline | None, uids: tuple[int, ...]) -> BoundPipeline | None:
         """The bind group of the buffers of these numbers, where it was made before. Any thread may ask at any time."""
-        return self._groups.get((program, uids))
+        return self._made.get((pipeline, uids))
 
     def call(self, call: object, uids: tuple[int, ...]) -> tuple[BoundLaunch, ...] | None:
         """The launches of a recorded call over the buffers of these numbers, where they are kept."""
@@ -215,13 +209,11 @@ class BindGroups:
             self._drop(key)
 
     def clear(self) -> None:
-        self._groups.clear()
         self._made.clear()
         self._calls.clear()
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:
-        self._groups.pop(key, None)
         self._made.pop(key, None)
         kept = self._calls.pop(key, None)
         for uid in {*key[1]} if kept is None else kept[1]:
@@ -238,7 +230,10 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
             f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
         )
     for binding, operand in zip(program.bindings, operands, strict=True):
-        what, size = f"{program.entry}: tensor {binding.name}", padded(operand.nbytes)
+        size = padded(operand.nbytes)
+        if operand.device is device and binding.min_bytes <= size and operand.held <= device.limits.binding_bytes:
+            continue
+        what = f"{program.entry}: tensor {binding.name}"
         if operand.device is not device:
             raise DeviceError(
                 f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "
@@ -246,12 +241,12 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
             )
         if size < binding.min_bytes:
             raise KernelError(f"{what} needs {binding.min_bytes} bytes, {operand} has {size}")
-        if operand.held > device.limits.binding_bytes:
-            raise DeviceError(
-                f"{what} spans {operand.held} bytes, one binding of {device.adapter.name} at most "
-                f"{device.limits.binding_bytes}; split the tensor into parts of that size"
-            )
-    _check_aliases(program, operands)
+        raise DeviceError(
+            f"{what} spans {operand.held} bytes, one binding of {device.adapter.name} at most "
+            f"{device.limits.binding_bytes}; split the tensor into parts of that size"
+        )
+    if len({operand.uid for operand in operands}) < len(operands):
+        _check_aliases(program, operands)
 
 
 def _check_aliases(program: Program, operands: Sequence[DeviceBuffer]) -> None:

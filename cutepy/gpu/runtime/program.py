@@ -254,6 +254,11 @@ class Program:
         if len(values) != len(self.params):
             names = ", ".join(p.name for p in self.params) or "none"
             raise KernelError(f"{self.entry}: {len(values)} parameter values given for {len(self.params)} ({names})")
+        try:  # at once, where all fit
+            if "shader-f16" not in self.needs:
+                return struct.pack(f"<{''.join([_PACK[p.type][1] for p in self.params])}", *values)
+        except (struct.error, OverflowError):
+            pass
         packed = b""
         for param, value in zip(self.params, values, strict=True):
             try:

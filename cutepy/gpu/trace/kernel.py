@@ -58,6 +58,7 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
+from ..runtime.batch import planning
 from ..runtime.call_cache import CallCache
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
@@ -401,13 +402,13 @@ class KernelFunction(NotebookRepr):
         run = partial(self._launch, args, checks, static)
         try:
             if len(args) < self._positional or not static.keys() <= self._static or type(checks) is not str:
-                self._calls.call((), run)
+                self._calls.call((), lambda: run())
                 return
             beside = self.captures.captured(), self.captures.static(static) if static else (), checks
             # The class of its sizes first, which costs least; then the launches of an equal call.
-            recipes = self._recipes.get((len(args), *beside)) if self._recipes else None
-            if not (recipes and replayed(recipes, args)):
-                self._calls.call(args, run, key=lambda: beside)
+            recipes = self._recipes.get((len(args), *beside), [] if planning() else None)
+            if recipes is None or not replayed(recipes, args):
+                self._calls.call(args, lambda *_: run(), key=lambda: beside)
         except CutepyError:
             with self._naming():
                 raise

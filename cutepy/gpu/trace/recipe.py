@@ -9,16 +9,17 @@ is a plain tensor over a buffer of its own, or a number of the same class, in li
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...layout import Layout
+from ...layout.values.followed import FollowedNumber, Trail, Unfollowed, trail
 from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
 from ..runtime.batch import taping, tell
 from ..runtime.device_tensor import DeviceEngine, settled
-from ..runtime.formulas import Formula, shared, text_of
+from ..runtime.formulas import Formula, Statements
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
@@ -92,7 +93,6 @@ class _Writer:
     def __init__(self, call: BoundArguments, program: Program, device: Device) -> None:
         self.call, self.program, self.device = call, program, device
         self.values: dict[int, object] = {}  # what each argument is in this call
-        self.waiting: dict[Formula, str] = {}
         self.scope: dict[str, object] = {"Tensor": Tensor, "DeviceEngine": DeviceEngine, "Layout": Layout}
         self.scope["settled"] = settled
         self.names: dict[Formula, str] = {}
@@ -118,13 +118,15 @@ class _Writer:
         grid: list[Formula] = [("and", ("<=", 1, n), ("<=", n, most)) for n in plan.grid if not isinstance(n, int)]
         checks = [*plan.checks, *[(("<=", 0, form), said) for form, said, _ in plan.conditions]]
         checks += [(form, "the grid is within the device's limits") for form in grid]
-        parts = shared([plan.serves, *[form for form, _ in checks], *params.values(), *plan.grid])
-        self.waiting = {form: f"t{number}" for number, form in enumerate(parts)}
-        self._say(f"if not {self._shown(plan.serves)}: return None", plan.serves)
+        said = Statements(
+            self.names, [plan.serves, *[form for form, _ in checks], *params.values(), *plan.grid], " " * 8
+        )
+        said.say("if not {}: return None", plan.serves)
         for number, (form, _) in enumerate(checks):
-            self._say(f"if not {self._shown(form)}: return {number}", form)
-        values = [self._param(p.name, params) for p in self.program.params]
-        self._say("", *params.values(), *plan.grid)
+            said.say(f"if not {{}}: return {number}", form)
+        values = [said.text(params[p.name]) if p.name in params else self._number(p.name) for p in self.program.params]
+        x, y, z = map(said.text, plan.grid)
+        self.lines += said.lines
         packed = f"pack({', '.join(values)})" if values else "b''"
         if values:
             form = "<" + "".join(_FORMATS[p.type] for p in self.program.params)
@@ -132,7 +134,6 @@ class _Writer:
             self.scope["pack"] = struct.Struct(f"{form}{pad}x").pack
         buffers = [f"b{i}" for _, i in sorted(self.first.items())]
         uids = "".join(f"{b}.uid, " for b in buffers)
-        x, y, z = (self._shown(n) for n in plan.grid)
         self.lines.append(f"        return [{', '.join(buffers)}], ({uids}), {packed}, {x}, {y}, {z}")
         self.scope["refused"] = TypeError, ValueError, OverflowError, ZeroDivisionError, struct.error
         self.lines += ["    except refused:", "        return -1"]
@@ -220,42 +221,24 @@ class _Writer:
             self.names[f"{a.name}.shape[{axis}]"], self.names[f"{a.name}.stride[{axis}]"] = n, step
         self.names[f"{a.name}.offset"], self.names[f"{a.name}.length"] = f"o{i}", f"e{i}.length"
 
-    def _param(self, name: str, formulas: Mapping[str, Formula]) -> str:
-        """The value of a parameter: a formula, a number of the call, or where a tensor of known sizes begins."""
-        if name in formulas:
-            return self._shown(formulas[name])
+    def _number(self, name: str) -> str:
+        """The value of a parameter: a number of the call, or where a tensor of known sizes begins."""
         for i, a in enumerate(self.call.arguments):
             if a.tensor is None and a.name == name:
                 return f"a{i}"
         return str(self.call.offsets[name])
-
-    def _shown(self, formula: Formula, *, new: bool = False) -> str:
-        """The text of a formula; of a `new` one, what it is and not its name."""
-        return text_of(
-            formula, lambda part: None if new and part is formula else self.names.get(part) or self.waiting.get(part)
-        )
-
-    def _say(self, line: str, *needs: Formula) -> None:
-        """A line, after what it needs of the parts that are computed once."""
-        for form, name in self.waiting.items():
-            if form not in self.names and any(_holds(need, form) for need in needs):
-                self.lines.append(f"        {name} = {self._shown(form, new=True)}")
-                self.names[form] = name
-        if line:
-            self.lines.append(f"        {line}")
 
 
 def _may_be_1(extent: int | str) -> bool:
     return isinstance(extent, str) or extent == 1
 
 
-def _holds(formula: Formula, part: Formula) -> bool:
-    return formula == part or (isinstance(formula, tuple) and any(_holds(one, part) for one in formula[1:]))
-
-
 def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
     """Launch by the first of these recipes that serves the call, which is the first from then on; False where none
-    does, or a check of it does not hold."""
+    does, or a check of it does not hold. Of followed numbers the launch is on the tape of a device that does nothing.
+    """
+    if (running := trail()) is not None:
+        return _planned(recipes, args, running)
     for number, recipe in enumerate(recipes):
         launched = recipe.run(args)
         if launched is not None:
@@ -266,3 +249,23 @@ def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
             recipe.launch(launched)
             return True
     return False
+
+
+def _planned(recipes: list[Recipe], args: tuple[object, ...], running: Trail) -> bool:
+    """The same for arguments whose numbers are followed: the recipe's text runs on these, so that what it looks at are
+    conditions, and its parameters and its grid are formulas. Raises Unfollowed where no recipe serves."""
+    for recipe in recipes:
+        before = dict(running.conditions)
+        given = {**recipe.scope, "type": _kind_of, "pack": lambda *values: values}
+        launched: Any = compiled(recipe.text, given)(args)
+        if isinstance(launched, tuple):
+            buffers, _, params, *grid = launched
+            program = replace(recipe.program, grid=(grid[0], grid[1], grid[2]))
+            tell(buffers[0].device, (program, tuple(buffers), params or ()))
+            return True
+        running.conditions = before  # of a recipe that does not serve nothing is asked
+    raise Unfollowed
+
+
+def _kind_of(value: object) -> type:
+    return type(value.value) if type(value) is FollowedNumber else type(value)

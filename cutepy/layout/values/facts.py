@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...errors import LayoutError
 from .coordinates import Basis, as_stride
+from .followed import FollowedNumber
 from .int_tuple import MAX_DEPTH, IntTuple, show
 from .size import Size
 
@@ -157,7 +158,7 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts 
                 f"{_short(tree)}"
             )
         extent = _whole_number(tree, "a size", shape)
-        if type(extent) is int and extent < 1:
+        if isinstance(extent, int) and extent < 1:
             raise LayoutError(f"Layout({_short(shape)}): a size is {_short(extent)}; sizes are at least 1")
         sizes.append(extent)
         if isinstance(along, Basis):
@@ -198,6 +199,9 @@ def _whole_number(value: Any, what: str, whole: object) -> int:
     number: int
     if type(value) is int:
         return value
+    if type(value) is FollowedNumber:
+        number = value  # type: ignore[assignment]  # it acts as an int
+        return number
     if type(value) is Size or hasattr(value, "free_symbols"):
         number = int(value) if getattr(value, "is_Integer", False) else value
         return number
