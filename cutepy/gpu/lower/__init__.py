@@ -19,6 +19,7 @@ from .drop_stated import drop_stated, stated_alone
 from .drop_unused import drop_unused
 from .forward_copies import forward_copies
 from .hoist import hoist, name_shared_floats
+from .join_neighbours import join_neighbours
 from .legalize_wgsl import legalize_wgsl
 from .load_once import load_once
 from .loop_bounds import loop_bounds
@@ -26,7 +27,7 @@ from .name_registers import name_registers
 
 Pass = Callable[[Kernel], Kernel]
 
-#: What `lower` does, in order. Up to `load_once` an access counts elements, from `choose_widths` on vectors.
+#: What `lower` does, in order. Up to `join_neighbours` an access counts elements, from `choose_widths` on vectors.
 PASSES: tuple[Pass, ...] = (
     check,
     drop_stated,
@@ -34,6 +35,7 @@ PASSES: tuple[Pass, ...] = (
     name_registers,
     drop_unused,
     load_once,
+    join_neighbours,
     choose_widths,
     branch_on_predicates,
     legalize_wgsl,

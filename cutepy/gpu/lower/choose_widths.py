@@ -19,31 +19,10 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
     write to its other lanes. Atomics and matrices address single elements. Bools in memory become u32, which the host
     and the device lay out alike.
     """
-    # Which vectors each array is accessed by, over the whole kernel: one declared width serves every access.
-    stores: dict[ir.Buffer, set[int]] = {}
-    read: dict[ir.Buffer, set[int]] = {}
-    scalar: set[ir.Buffer] = set()
-    atomic: set[ir.Buffer] = set()
-    for stmt in ir.statements(kernel.body):
-        if isinstance(stmt, ir.Store):
-            stores.setdefault(stmt.buffer, set()).add(stmt.value.lanes)
-        elif isinstance(stmt, ir.Change):
-            scalar.add(stmt.buffer)
-            atomic |= {stmt.buffer} if stmt.VERB == ir.Verb.UPDATES else set()
-        for root in stmt.expressions:
-            for node in ir.loads(root):
-                read.setdefault(node.buffer, set()).add(node.lanes)
-                if isinstance(node, ir.MatrixLoad):
-                    scalar.add(node.buffer)
+    atomic = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Atomic)}
     # bool has no layout that host and device share, so in memory it is a u32 that is 0 or 1.
     widened: dict[ir.Buffer, ir.Buffer] = {}
-    for buffer in (*kernel.buffers, *kernel.local):
-        # width = min(widest load, narrowest store); where nothing is read, the narrowest store.
-        width = max(read.get(buffer, {1}))
-        if buffer in stores:
-            width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
-        if buffer in scalar:
-            width = 1
+    for buffer, width in widths_of(kernel).items():
         dtype = u32 if buffer.dtype is bool_ and buffer.space != ir.AddressSpace.PRIVATE else buffer.dtype
         widened[buffer] = replace(buffer, width=width, dtype=dtype, atomic=buffer in atomic)
     return replace(
@@ -52,6 +31,31 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
         local=tuple(widened[b] for b in kernel.local),
         body=_Widen(widened).block(kernel.body),
     )
+
+
+def widths_of(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
+    """The width of each array: one declared width serves every access."""
+    stores: dict[ir.Buffer, set[int]] = {}
+    read: dict[ir.Buffer, set[int]] = {}
+    scalar: set[ir.Buffer] = set()
+    for stmt in ir.statements(kernel.body):
+        if isinstance(stmt, ir.Store):
+            stores.setdefault(stmt.buffer, set()).add(stmt.value.lanes)
+        elif isinstance(stmt, ir.Change):
+            scalar.add(stmt.buffer)
+        for root in stmt.expressions:
+            for node in ir.loads(root):
+                read.setdefault(node.buffer, set()).add(node.lanes)
+                if isinstance(node, ir.MatrixLoad):
+                    scalar.add(node.buffer)
+    widths: dict[ir.Buffer, int] = {}
+    for buffer in (*kernel.buffers, *kernel.local):
+        # The widest load, unless a store is narrower; where nothing is read, the narrowest store.
+        width = max(read.get(buffer, {1}))
+        if buffer in stores:
+            width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
+        widths[buffer] = 1 if buffer in scalar else width
+    return widths
 
 
 class _Widen:

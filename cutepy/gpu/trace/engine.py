@@ -2,17 +2,12 @@
 
 Offsets come as integers, expressions, or object arrays of them. Neighbours that are provably contiguous and aligned
 under one predicate become one vec2 or vec4 access; loads are named where they happen, so their order is the program's.
-
-What is stored side by side is computed side by side by the superword rule of Larsen and Amarasinghe (PLDI 2000), from
-the store backwards: expressions of one form are packed by packing their operands; lanes of one vector, in order, are
-that vector; anything else is put together from scalars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import gcd
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,12 +18,12 @@ from ...layout import ComposedLayout
 from ...layout.affine import Congruent, signed
 from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
-from ...tensor.functions import IR_FUNCTIONS, Function
 from .. import ir
-from ..ir.operators import COMPARE, beyond
+from ..ir.operators import beyond
 from ..ir.place import user_place
 from ..ir.ranges import Sum, linear, range_of
 from ..ir.simplify import from_linear, simplify
+from ..ir.superword import VectorAccess, pack, runs
 from .complex import joined, parted
 from .packing import boxed, unpack, whole_words
 from .sizes import as_value
@@ -44,15 +39,6 @@ _SPACES: dict[ir.AddressSpace, Space] = {
 #: Elements that one call loads or stores in a thread: far more than any has registers for.
 MOST_ELEMENTS = 1 << 16
 _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class VectorAccess:
-    """Elements [index, index + lanes), for the entries of a table given by `positions`, one list a lane."""
-
-    index: ir.Expr
-    positions: tuple[tuple[int, ...], ...]
-    where: ir.Expr | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -342,8 +328,8 @@ def _accesses(
         begin = 0 if base is None else base.constant
         for position, number in enumerate(table.ravel().tolist()):
             known.setdefault(signed(begin + number), []).append(position)
-        runs = _runs({} if base is None else base.terms, known, None, most)
-        return list(runs) if base is None else sorted(runs, key=_begins)
+        found = runs({} if base is None else base.terms, known, None, most)
+        return list(found) if base is None else sorted(found, key=_begins)
     groups: dict[tuple[object, int], tuple[Sum, ir.Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
@@ -356,7 +342,7 @@ def _accesses(
         key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
         _, _, places = groups.setdefault(key, (form, condition, {}))
         places.setdefault(form.constant, []).append(position)
-    found = [a for form, mask, places in groups.values() for a in _runs(form.terms, places, mask, most)]
+    found = [a for form, mask, places in groups.values() for a in runs(form.terms, places, mask, most)]
     return sorted(found, key=_begins)
 
 
@@ -429,66 +415,3 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
         form = found[place]
         forms[at] = Congruent(form.terms, signed(form.constant + int(first - place + inside[at])))
     return forms
-
-
-def _runs(
-    terms: dict[ir.Expr, int], places: dict[int, list[int]], where: ir.Expr | None, most: int
-) -> Iterator[VectorAccess]:
-    """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
-    step = gcd(*terms.values())
-    # One expression for the base, plus a constant an access; not where terms are subtracted, for u32 would wrap.
-    base = from_linear(Congruent(terms, 0), u32) if min(terms.values(), default=1) > 0 else None
-    order = sorted(places)
-    at = 0
-    while at < len(order):
-        first, lanes = order[at], most
-        while lanes > 1:
-            whole = order[at : at + lanes]
-            # A vector is aligned where the constant and every coefficient are multiples of its lanes.
-            if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
-                break
-            lanes //= 2
-        if base is None or first < 0:
-            index = from_linear(Congruent(terms, first), u32)
-        else:
-            index = ir.binary("+", base, ir.const(first))
-        yield VectorAccess(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
-        at += lanes
-
-
-def pack(values: Sequence[ir.Expr], known: dict[tuple[int, ...], ir.Expr] | None = None) -> ir.Expr:
-    """One vector expression whose lanes are `values`, all scalars of one type; `known` are lists that were packed.
-
-    >>> from cutepy.gpu.ir import component, splat, var
-    >>> x, y = var("x", f32, lanes=2), var("y", f32)
-    >>> pack([component(x, i) * y for i in range(2)]) is x * splat(y, 2)
-    True
-    """
-    first, kind = values[0], type(values[0])
-    if len(values) == 1:
-        return first
-    if all(value is first for value in values):
-        return ir.splat(first, len(values))
-    # pack([x.0 * y, x.1 * y]) -> x * splat(y): lanes of one operation are packed operand by operand.
-    form = _FORMS[kind](first) if kind in _FORMS else None
-    if form is None or any(type(v) is not kind or _FORMS[kind](v) != form for v in values):
-        return ir.vector(*values)
-    known = {} if known is None else known
-    key = tuple(map(id, values))
-    if key not in known:
-        columns = list(zip(*[value.operands for value in values], strict=True))
-        if isinstance(first, ir.Select):
-            known[key] = ir.select(first.condition, *[pack(column, known) for column in columns[1:]])
-        else:
-            known[key] = ir.rebuild(first, [pack(column, known) for column in columns])
-    return known[key]
-
-
-#: What scalars that one vector operation computes have in common; None for what no such operation gives.
-_FORMS: dict[type[ir.Expr], Callable[[Any], object]] = {
-    ir.Binary: lambda value: None if value.op in COMPARE or value.dtype.kind == "b" else value.op,
-    ir.Call: lambda value: value.name if type(IR_FUNCTIONS.get(value.name)) is Function else None,
-    ir.Unary: lambda value: value.op,
-    ir.Cast: lambda value: (value.bits, value.value.dtype),
-    ir.Select: lambda value: id(value.condition),
-}

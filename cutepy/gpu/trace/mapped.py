@@ -24,7 +24,8 @@ from .. import ir
 from ..ir.place import user_place
 from ..ir.ranges import Sum, linear
 from ..ir.simplify import from_linear, simplify
-from .engine import Array, BufferEngine, VectorAccess, as_index
+from ..ir.superword import VectorAccess
+from .engine import Array, BufferEngine, as_index
 from .sizes import KernelSize, as_value
 
 Stride = tuple[ir.Expr | None, int]
