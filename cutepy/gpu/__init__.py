@@ -92,6 +92,7 @@ from .runtime.deferral import Deferral
 from .runtime.device_tensor import DeviceEngine, array, awaited_by, deferred_engine, empty
 from .runtime.profile import Profile, profile
 from .runtime.recording import Recording, record
+from .runtime.timing import Tuning
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
@@ -99,13 +100,13 @@ from .trace.kernel import KernelFunction, kernel
 
 if TYPE_CHECKING:
     from .fusion import Fused, fused
-    from .matmul import MatrixPlan, Plan, Tuning, explain_matmul, tune
+    from .matmul import MatrixPlan, Plan, explain_matmul, tune
     from .operations.copies import copy
     from .operations.pointwise import Pointwise, pointwise
 
 _ROOMS = {
     "fusion": "Fused fused",
-    "matmul": "MatrixPlan Plan Tuning explain_matmul tune",
+    "matmul": "MatrixPlan Plan explain_matmul tune",
     "operations.copies": "copy",
     "operations.pointwise": "Pointwise pointwise",
 }

@@ -25,10 +25,9 @@ from cutepy.gpu import CallCache
 from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul import plan_cache as tuned
 from cutepy.gpu.matmul import tuner
-from cutepy.gpu.matmul import tuner_worker as tune_worker
 from cutepy.gpu.matmul.contraction import problem_of
 from cutepy.gpu.matmul.cost_model import ProductProblem, choose_plan
-from cutepy.gpu.runtime import Device, Limits
+from cutepy.gpu.runtime import Device, Limits, kept, timing
 
 SHAPES = ((64, 300, 128), (16, 4096, 4096), (4096, 4096, 4096), (64, 64, 1 << 20), (33, 40, 77))
 
@@ -179,22 +178,22 @@ def test_one_lucky_round_does_not_win(device: Device, monkeypatch: pytest.Monkey
         rounds[launch] += 1
         return takes[launch] * (0.5 if launch == 1 and rounds[1] % 4 == 0 else 1.0)
 
-    monkeypatch.setattr(tune_worker, "_round", round_of)
-    assert tune_worker.seconds_in_turn(device, [0, 1, 2], quick=1.0) == takes
-    assert rounds == [3 + tune_worker.ROUNDS, 2 + tune_worker.ROUNDS, 2], "what is much slower is not launched again"
+    monkeypatch.setattr(timing, "_round", round_of)
+    assert timing.seconds_in_turn(device, [0, 1, 2], quick=1.0) == takes
+    assert rounds == [3 + timing.ROUNDS, 2 + timing.ROUNDS, 2], "what is much slower is not launched again"
 
 
 def test_a_gpu_is_warmed_until_it_is_as_quick_as_before(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = iter([5.7, 5.7, 5.7, 4.0, 2.0, 1.02])
-    monkeypatch.setattr(tune_worker, "_round", lambda *_: next(clocks, 1.0))
-    monkeypatch.setattr(tune_worker, "WARM_SECONDS", 60.0)
-    assert tune_worker.seconds_in_turn(device, [0], quick=1.0) == [1.0] and next(clocks, None) is None
+    monkeypatch.setattr(timing, "_round", lambda *_: next(clocks, 1.0))
+    monkeypatch.setattr(timing, "WARM_SECONDS", 60.0)
+    assert timing.seconds_in_turn(device, [0], quick=1.0) == [1.0] and next(clocks, None) is None
 
 
 def test_tunings_use_the_gpu_one_after_the_other(cache: Path) -> None:
     """Another process is let in only when this one has left."""
-    asked = "from cutepy.gpu.matmul.plan_cache import alone\nwith alone(): print('in')"
-    with tuned.alone():
+    asked = "from cutepy.gpu.runtime.kept import alone\nwith alone(): print('in')"
+    with kept.alone():
         other = subprocess.Popen([sys.executable, "-c", asked], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             other.communicate(timeout=3)

@@ -25,9 +25,13 @@ def join_neighbours(kernel: ir.Kernel) -> ir.Kernel:
     atomic = {s.buffer for s in changes if s.VERB == ir.Verb.UPDATES}
     arrays = [b for b in (*kernel.buffers, *kernel.local) if b.space != ir.AddressSpace.PRIVATE]
     most = {b: 4 for b in arrays if b.dtype.kind not in "bm" and b not in atomic}
-    written = frozenset(s.buffer for s in changes)
+    # What is loaded in order stays between the same barriers, too.
+    written = frozenset([*(s.buffer for s in changes), *(b for b in arrays if b.in_order)])
     while most:
-        joined = replace(kernel, body=_Joining(most, written).block(kernel.body))
+        joining = _Joining(most, written)
+        joined = replace(kernel, body=joining.block(kernel.body))
+        if not joining.joined:
+            break
         narrower = {b: n // 2 for b, n in most.items() if b in _losing(joined)}
         if not narrower:
             return joined
@@ -75,10 +79,11 @@ class _Joining:
 
     def __init__(self, most: Most, written: frozenset[ir.Buffer]) -> None:
         self.most, self.written = most, written
+        self.joined = False
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt | None] = [ir.with_blocks(s, [self.block(b) for b in s.blocks]) for s in block]
-        groups = _groups(block, self.most, self.written)
+        groups = [group for group in _groups(block, self.most, self.written) if len(group.places) > 1]
         # Loads first: what is stored is then packed of the lanes of what was loaded.
         lanes_of: dict[ir.Expr, ir.Expr] = {}
         for group in groups:
@@ -98,6 +103,7 @@ class _Joining:
         """The vectors of a group: the first element of each, and the places of its lanes."""
         for access in runs(group.form.terms, group.places, group.where, self.most[group.buffer]):
             if len(access.positions) > 1:
+                self.joined = True
                 yield access.index, [places[0] for places in access.positions]
 
     def load(self, group: _Group, out: list[ir.Stmt | None], lanes_of: dict[ir.Expr, ir.Expr]) -> None:
@@ -132,26 +138,28 @@ def _groups(block: ir.Block, most: Most, written: frozenset[ir.Buffer]) -> list[
     for place, stmt in enumerate(block):
         if isinstance(stmt, ir.Comment):
             continue
-        let = isinstance(stmt, ir.Let) and type(stmt.value) is ir.Load
-        access = stmt.value if let else stmt if isinstance(stmt, ir.Store) else None
         open_groups = [group for group in open_groups if _stays(group, stmt, written)]
-        if not isinstance(access, ir.Load | ir.Store) or access.buffer not in most:
+        access: ir.Load | ir.Store
+        value: ir.Expr
+        if isinstance(stmt, ir.Let) and type(stmt.value) is ir.Load:
+            access, value, where = stmt.value, stmt.value, stmt.value.where
+        elif isinstance(stmt, ir.Store):
+            access, value, where = stmt, stmt.value, None
+        else:
             continue
-        value = stmt.value
-        if value.lanes > 1 or any(x.buffer in written for x in ir.loads(access.index)):
+        if access.buffer not in most or value.lanes > 1 or any(x.buffer in written for x in ir.loads(access.index)):
             continue
-        where = access.where if isinstance(access, ir.Load) else None
         form = linear(simplify(access.index))
         group = next((g for g in open_groups if _joins(g, access, form, where)), None)
         if group is None:
-            group = _Group(access.buffer, form, where, not let)
+            group = _Group(access.buffer, form, where, access is stmt)
             # A store before this load may be made after it: what it writes is not loaded here.
-            alike = [g for g in open_groups if g.stores and g.buffer is access.buffer and let]
+            alike = [g for g in open_groups if g.stores and g.buffer is access.buffer and not group.stores]
             group.stored.update(element for g in alike for element in g.places)
             found.append(group)
             open_groups.append(group)
         group.places.setdefault(form.constant, []).append(place)
-        roots = (access.index, where) if let else (access.index, value)
+        roots = (access.index, where, value if group.stores else None)
         group.reads.update(name for root in roots if root is not None for name in ir.variables(root))
     return found
 
@@ -173,7 +181,9 @@ def _stays(group: _Group, stmt: ir.Stmt, written: frozenset[ir.Buffer]) -> bool:
     if not isinstance(stmt, ir.Let | ir.Declare | ir.Assign | ir.Store):
         return False
     # A load moves up past stores of other elements, a store down past loads and stores of others.
-    touched = [(x, x.lanes) for root in stmt.expressions for x in ir.loads(root)] if group.stores else []
+    touched: list[tuple[ir.Load | ir.Store, int]] = []
+    if group.stores:
+        touched += [(x, x.lanes) for root in stmt.expressions for x in ir.loads(root)]
     if isinstance(stmt, ir.Store):
         touched.append((stmt, stmt.value.lanes))
     for access, lanes in touched:

@@ -4,14 +4,13 @@ from .api import explain_matmul, matmul, of_8_bits
 from .contraction import summed_products
 from .epilogue import EpilogueLike
 from .plan import MatrixPlan, Plan, Sums
-from .tuner import Tuning, tune
+from .tuner import tune
 
 __all__ = [
     "EpilogueLike",
     "MatrixPlan",
     "Plan",
     "Sums",
-    "Tuning",
     "explain_matmul",
     "matmul",
     "of_8_bits",

@@ -15,6 +15,7 @@ from ...layout import ceil_div
 from ...tensor import DType, as_dtype
 from .. import Adapter, Device
 from ..operations.operand import ExecutionSite
+from ..runtime.kept import size_class
 from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
@@ -86,6 +87,11 @@ class ProductProblem:
     across: tuple[bool, bool, bool] = (True, False, True)
 
     @property
+    def label(self) -> str:
+        """The product in words."""
+        return f"({self.m},{self.n},{self.k}) {self.batch} times"
+
+    @property
     def shape_class(self) -> str:
         """What it shares with the products that its tuned plan serves: types, orders in memory, extents to half an
         octave (a star where vectors of 4 divide them), batches.
@@ -93,7 +99,7 @@ class ProductProblem:
         >>> ProductProblem(1000, 1024, 4096).shape_class
         'f32,f32,f32 kmn 20*,20*,24* 0'
         """
-        sizes = ",".join(f"{round(2 * log2(x))}{'*' * (x % 4 == 0)}" for x in (self.m, self.n, self.k))
+        sizes = ",".join(map(size_class, (self.m, self.n, self.k)))
         letters = "".join(pair[along] for pair, along in zip(("mk", "mk", "mn"), self.across, strict=True))
         return f"{','.join(self.dtypes)} {letters} {sizes} {round(2 * log2(self.batch))}"
 

@@ -86,6 +86,12 @@ class Plan:
     splits: int = 1
     ahead: int = 0
 
+    @property
+    def label(self) -> str:
+        """The plan in a line of a list."""
+        tile, threads = ("x".join(map(str, part)) for part in (self.tile, self.threads))
+        return f"{tile:>11} by {threads:>5}, {self.splits:>4} splits"
+
     def __post_init__(self) -> None:
         for field, (fits, what) in FIELDS.items():
             if not fits(getattr(self, field)):

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import product
 from math import prod
 from operator import gt
@@ -29,6 +29,8 @@ from ...layout import ceil_div
 from .. import Adapter, CallCache, Limits
 from ..operations.domain import power_of_two
 from ..runtime.interrupts import Uninterrupted
+from ..runtime.kept import lock_file
+from ..runtime.timing import Trial, Tuning
 from .contraction import problem_of
 from .cost_model import (
     FEW_ROWS,
@@ -44,7 +46,7 @@ from .cost_model import (
     workgroups_of,
 )
 from .plan import Plan
-from .plan_cache import MOST_REGISTERS, keep, known, lock_file
+from .plan_cache import MOST_REGISTERS, keep, known
 
 CANDIDATES, SECONDS, LIMIT_SECONDS = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
@@ -57,42 +59,6 @@ Said = tuple["subprocess.Popen[str]", str]
 """A process and a line of its output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A plan that was tried: its seconds, or why it was dropped; `early` where no driver saw it."""
-
-    plan: Plan
-    seconds: float | None = None
-    dropped: str = ""
-    early: bool = False
-
-    def __str__(self) -> str:
-        tile, threads = ("x".join(map(str, part)) for part in (self.plan.tile, self.plan.threads))
-        found = self.dropped if self.seconds is None else f"{1e6 * self.seconds:10.1f} us"
-        return f"{tile:>11} by {threads:>5}, {self.plan.splits:>4} splits  {found}"
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known.
-
-    >>> print(Tuning(ProductProblem(64, 64, 64), Plan(), 2e-6, (Trial(Plan(), 2e-6),)))
-    (64,64,64) 1 times: 2.0 us
-       64x64x16 by 16x16,    1 splits         2.0 us  <
-    """
-
-    problem: ProductProblem
-    plan: Plan
-    seconds: float
-    trials: tuple[Trial, ...]
-    cached: bool = False
-
-    def __str__(self) -> str:
-        m, n, k = self.problem.m, self.problem.n, self.problem.k
-        lines = [f"({m},{n},{k}) {self.problem.batch} times: {1e6 * self.seconds:.1f} us" + ", known" * self.cached]
-        return "\n".join([*lines, *(f"{trial}{'  <' * (trial.plan == self.plan)}" for trial in self.trials)])
-
-
 def tune(
     A: object,
     B: object,
@@ -101,7 +67,7 @@ def tune(
     limit: float = LIMIT_SECONDS,
     again: bool = False,
     progress: bool = True,
-) -> Tuning:
+) -> Tuning[Plan]:
     """Find the fastest plan of `ops.matmul(A, B)` on the device of the operands, and keep it for products of its class.
 
     Products of the class then have kernels for their sizes alone, each compiled at its first call; those that were not
@@ -128,7 +94,7 @@ def tune(
         return Tuning(problem, *found, (), cached=True)
     lock_file().close()  # raises where nothing can be kept, before any process is begun
     start = time.perf_counter()
-    trials: list[Trial] = []
+    trials: list[Trial[Plan]] = []
     # First each candidate once, beside the default plan; then the quickest again.
     with Crew(adapter, problem) as crew:
         until = start + FIRST_ROUNDS * seconds
@@ -144,7 +110,7 @@ def tune(
     return Tuning(problem, plan, took, tuple(trials))
 
 
-def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]:
+def _quickest(crew: Crew, trials: list[Trial[Plan]], end: float) -> tuple[Plan, float]:
     """The plan of the least time and its seconds: the quickest of the `trials`, timed again by `end` in the processes
     that have compiled them. Raises KernelError where no trial has a time."""
     timed = sorted((trial.seconds, place) for place, trial in enumerate(trials) if trial.seconds is not None)
@@ -156,7 +122,7 @@ def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]
     return best, last[best]
 
 
-def _show(done: int, trial: Trial) -> None:
+def _show(done: int, trial: Trial[Plan]) -> None:
     """The progress, on one line of stderr."""
     bar = "#" * (24 * done // CANDIDATES)
     print(f"\r[{bar:<24}] {done}/{CANDIDATES} {str(trial)[:72]:<72}", end="", file=sys.stderr, flush=True)
@@ -278,7 +244,7 @@ class Crew:
     def __init__(self, adapter: Adapter, problem: ProductProblem, size: int = PROCESSES) -> None:
         self.said: queue.Queue[Said] = queue.Queue()
         self.workers = [Worker(adapter, problem) for _ in range(size)]
-        self.first: Trial | None = None
+        self.first: Trial[Plan] | None = None
         self.made: dict[Plan, Worker] = {}
 
     def __enter__(self) -> Crew:
@@ -297,7 +263,7 @@ class Crew:
 
     def trials(
         self, plans: Iterable[Plan], until: float, limit: float, *, most: float, prove: bool = True
-    ) -> Iterator[Trial]:
+    ) -> Iterator[Trial[Plan]]:
         """The trials of plans as they come: none is begun after `until`, and no driver compiles more than `most`.
 
         Each is timed beside the first that could be timed, and has the seconds that it would have at the clock that the
@@ -320,7 +286,7 @@ class Crew:
                 compiled -= trial.early
                 yield trial
 
-    def again(self, plans: Iterable[Plan], end: float) -> list[Trial]:
+    def again(self, plans: Iterable[Plan], end: float) -> list[Trial[Plan]]:
         """The trials of plans, timed again by `end` where they are compiled."""
         found, given = [], list(plans)
         for worker in self.workers:
@@ -343,7 +309,7 @@ class Crew:
             worker.process.stdin.write(json.dumps({"plans": asked, "prove": prove}) + "\n")
             worker.process.stdin.flush()
 
-    def heard(self) -> list[Trial]:
+    def heard(self) -> list[Trial[Plan]]:
         """What the next worker has to say, or that one has taken too long: the trials of what it was asked for."""
         # Wait for the next line, at most until the first deadline: that process is ended.
         soonest = min((worker for worker in self.workers if worker.plans), key=lambda worker: worker.ends)
@@ -374,7 +340,7 @@ class Crew:
         self.first = self.first or next((trial for trial in found if trial.seconds is not None), None)
         return found
 
-    def lost(self, worker: Worker, why: str) -> list[Trial]:
+    def lost(self, worker: Worker, why: str) -> list[Trial[Plan]]:
         """The trials of a worker that is ended. Raises KernelError where it never began."""
         plans, ready = worker.plans, worker.ready
         worker.end()

@@ -328,8 +328,8 @@ def _accesses(
         begin = 0 if base is None else base.constant
         for position, number in enumerate(table.ravel().tolist()):
             known.setdefault(signed(begin + number), []).append(position)
-        found = runs({} if base is None else base.terms, known, None, most)
-        return list(found) if base is None else sorted(found, key=_begins)
+        one = runs({} if base is None else base.terms, known, None, most)
+        return list(one) if base is None else sorted(one, key=_begins)
     groups: dict[tuple[object, int], tuple[Sum, ir.Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):

@@ -35,6 +35,7 @@ from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
 from ..inspect.stepper import Step, steps
+from ..inspect.tune import Choice, TuningOptions, tune_kernel
 from ..ir import (
     Buffer,
     Expr,
@@ -60,8 +61,10 @@ from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
 from ..runtime.batch import planning
 from ..runtime.call_cache import CallCache
+from ..runtime.device_tensor import DeviceEngine
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
+from ..runtime.timing import Tuning
 from ..targets.cuda import write_cuda
 from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
@@ -649,6 +652,36 @@ class KernelFunction(NotebookRepr):
         with new_arena():
             kernel = sized.kernel if sized is not None else substitute(self._form(call).kernel, call.offsets)
             return report(kernel, Hardware(subgroup, banks, segment_bytes))
+
+    def tune(
+        self,
+        *args: object,
+        over: "Mapping[str, Iterable[object]] | Iterable[Mapping[str, object]]",
+        seconds: float = 20.0,
+        again: bool = False,
+        progress: bool = True,
+        **static: object,
+    ) -> Tuning[Choice]:
+        """Find the fastest of some choices of static arguments for these arguments, and keep it for their class:
+        `found = kernel.tune(x, y, over={"threads": (64, 128, 256)}); kernel(x, y, **found.plan)`.
+
+        Of a mapping all combinations are tried, the first of each as the default; or give a list of mappings. Dropped
+        unseen is what is refuted here, has twice the bank conflicts of another, or is the program of another. The
+        others are timed in turn on copies of the arguments, for about `seconds` in all. What was found before, by any
+        process, for the same text, choices, device and class of sizes is given back without a compilation, unless
+        `again` is said.
+
+        Raises KernelError for what `over` cannot name, and where no choice could be timed.
+        """
+        given = {name for choice in ([over] if isinstance(over, Mapping) else over) for name in choice}
+        if strange := sorted(given - self._static):
+            there = ", ".join(sorted(self._static)) or "none"
+            raise KernelError(
+                f"{self.function.__name__}.tune: over has {', '.join(strange)}, and the static arguments are {there}"
+            )
+        devices = [t.engine.device for t in args if isinstance(t, Tensor) and isinstance(t.engine, DeviceEngine)]
+        device, how = devices[0] if devices else default_device(), TuningOptions(seconds, again, progress)
+        return tune_kernel(self, args, static, over, device, how)
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
