@@ -43,7 +43,8 @@ class Trial(Generic[Choice]):
 class Tuning(Generic[Choice]):
     """What was found for a `problem`: its plan, the seconds of one launch, what was tried; `cached` if it was known.
 
-    >>> print(Tuning("sums of 64", "32 threads", 2e-6, (Trial("32 threads", 2e-6), Trial("7 threads", dropped="refuted"))))
+    >>> trials = Trial("32 threads", 2e-6), Trial("7 threads", dropped="refuted")
+    >>> print(Tuning("sums of 64", "32 threads", 2e-6, trials))
     sums of 64: 2.0 us
     32 threads         2.0 us  <
     7 threads  refuted
