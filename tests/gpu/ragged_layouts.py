@@ -1,13 +1,16 @@
 """Random ragged layouts: rows from one number to another, empty, single, overlapping, backwards or beyond the end.
 
 Law: for data that are as stated, the interpreter and a device compute what NumPy does, and the kernel is proven. For
-data that are not, interpreter and check say so; a device writes nothing outside.
+data that are not, interpreter and check say so; a device writes nothing outside. Rows that may be written twice are
+refuted, by data that the interpreter sees two threads meet on.
 """
 
 import numpy as np
+import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
+from cutepy.gpu.verify import Claim, Status
 from cutepy.layout import Layout, _, size
 from cutepy.tensor import axpby, copy, local_partition, local_tile, make_tensor
 
@@ -16,11 +19,12 @@ CANARY = 77
 
 
 @gpu.kernel(sizes="known")
-def double_rows(x, offsets, y, *, tile, threads):
+def double_rows(x, offsets, y, *, tile, threads, ascending=True):
     """y[rows of e] = 2 * x[rows of e], a tile of rows at a time."""
     gpu.launch(grid=size(offsets) - 1, threads=threads[0] * threads[1])
     gpu.assume(offsets, bounds=(0, size(x, 0) + 1))
-    gpu.assume(offsets, ascending=True)
+    if ascending:
+        gpu.assume(offsets, ascending=True)
     e, share = gpu.workgroup.x, Layout(threads, (threads[1], 1))
     stop = offsets[e + 1]
     for row in gpu.loop(stop, start=offsets[e], step=tile):
@@ -42,6 +46,18 @@ def sum_rows(x, starts, stops, out, *, tile):
         for i in gpu.unroll(tile):
             total = total + part[i]
     out[e, gpu.thread] = total
+
+
+@gpu.kernel(sizes="known")
+def number_rows(starts, stops, y, *, tile):
+    """y[rows of e] = e, rows that others may have too; thread c writes column c."""
+    gpu.launch(grid=size(starts), threads=size(y, 1))
+    gpu.assume(stops, bounds=(0, size(y, 0) + 1))
+    e, own = gpu.workgroup.x, make_tensor(y.dtype, tile)
+    for i in gpu.unroll(tile):
+        own[i] = gpu.cast(e, y.dtype)
+    for row in gpu.loop(stops[e], start=starts[e], step=tile):
+        copy(own, local_tile(gpu.ragged(y, row, stops[e])(_, gpu.thread), (tile,), (0,)))
 
 
 def layout_of(rng: np.random.Generator, rows: int, width: int) -> Array:
@@ -132,6 +148,35 @@ def judge(number: int, *, device: bool = True) -> str:
         assert broken or (y == wanted).all(), (number, y, wanted)
         assert kept(whole, y), f"{number}: something outside is written"
     return "found" if broken else "right"
+
+
+def judge_writes(number: int) -> str:
+    """Whether the rows of layout `number` may be written twice, where nothing is said of their order: "refuted", by
+    data that the interpreter refuses, or "one owner", where there are too few rows or segments for that. AssertionError
+    for anything else."""
+    rng = np.random.default_rng(number)
+    rows, count, tile = int(rng.integers(1, 40)), int(rng.integers(1, 7)), int(rng.choice([1, 2, 4, 8]))
+    width, threads = [(4, (2, 1)), (8, (4, 2)), (6, (2, 3)), (16, (8, 4))][rng.integers(4)]
+    whole, y = around(np.zeros((rows, width), np.float32), int(rng.integers(2)) * 3)
+    given: tuple[Array, ...]
+    if rng.integers(2):
+        kernel, static = double_rows, {"tile": tile, "threads": threads, "ascending": False}
+        given, most = (layout_of(rng, rows, width), offsets_of(rng, rows, count), y), 2
+    else:
+        kernel, static = number_rows, {"tile": tile}
+        given, most = (np.zeros(count, np.uint32), np.zeros(count, np.uint32), y), 1
+    [verdict] = [v for v in kernel.verify(*given, **static, prover="cutepy").verdicts
+                 if (v.claim, v.array) == (Claim.NO_RACES, "y")]  # fmt: skip
+    if count <= most:
+        assert verdict.status is not Status.REFUTED, f"{number}: {verdict}"
+        return "one owner"
+    assert verdict.status is Status.REFUTED and verdict.witness is not None, f"{number}: {verdict}"
+    names = [p for p in kernel.signature.parameters if p not in static]
+    shown = [verdict.witness.contents.get(name, array) for name, array in zip(names, given, strict=True)]
+    with pytest.raises(VerificationError, match=r"has a race for element \d+ of y"):
+        kernel.interpret(*shown[:-1], y, **static, check=True)
+    assert (whole[2:-2, :width] == y).all() and kept(whole, y)
+    return "refuted"
 
 
 def read_of(ends: Array) -> Array:

@@ -1,4 +1,5 @@
-"""Random kernels that write segments of a sorted array, some into those of others: what is proven does not race.
+"""Random kernels that write where data say: segments of a sorted array, some into those of others, and the places
+that distinct numbers give. What is proven does not race; what is refuted does on the data of its witness.
 
 The judge is the interpreter, which looks at each access, on random offsets that are as the kernel assumes.
 """
@@ -6,11 +7,13 @@ The judge is the interpreter, which looks at each access, on random offsets that
 import random
 
 import numpy as np
+import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
-from cutepy.gpu.verify import Claim, Status
+from cutepy.gpu.verify import Claim, Status, Verification
 
+Array = np.ndarray
 Form = tuple[int | str, ...]
 ROWS, COUNT = 24, 5
 
@@ -61,22 +64,66 @@ def judge(number: int) -> str:
         draw.choice(["", "stop", "both"]),
         draw.choice(["row", "row", "twice", "wide", "apart", "back"]),
     )
+    high, rng = ROWS - 2 if form[6] != "both" else ROWS + 5, np.random.default_rng(number)
+    data = [np.sort(rng.integers(2, high, COUNT + 3)).astype(np.uint32) for _turn in range(12)]
+    return _judge(segments, form, data, "z3" if number % 20 == 0 else "cutepy")
+
+
+@gpu.kernel(sizes="known")
+def places(ids, y, *, form):
+    """Thread t of workgroup e writes where number i of `ids` says, in row ids[i] of w elements."""
+    i, w, lane, plus, distinct, guarded = form
+    gpu.launch(grid=COUNT, threads=4)
+    if distinct:
+        gpu.assume(ids, distinct=True)
+    if not guarded:
+        gpu.assume(ids, bounds=(0, ROWS))
+    e, t = gpu.workgroup.x, gpu.thread
+    ways = {"own": e * 4 + t, "pairs": e * 4 + t // 2, "group": e, "back": 19 - e * 4 - t, "again": (e * 4 + t) % 8}
+    row = ids[ways[i]]
+    lanes = {"none": 0, "t": t, "pair": t % 2, "other": ids[ways["group"]] % 4}
+    if row < ROWS:
+        y[row * w + lanes[lane]] = e
+        if plus:
+            y[row * w + plus] = e
+
+
+def judge_places(number: int) -> str:
+    """The same of a random kernel that writes to the places that distinct numbers give, or any."""
+    draw = random.Random(number)
+    usual = draw.random() < 0.5
+    form: Form = (
+        draw.choice(["own", "back"] if usual else ["own", "pairs", "group", "back", "again"]),
+        draw.choice([1, 2, 4, 4]),
+        "none" if usual else draw.choice(["none", "t", "t", "pair", "other"]),
+        0 if usual else draw.choice([0, 0, 1, 2]),
+        int(usual or draw.random() < 0.7),
+        draw.randrange(2),
+    )
+    rng, most = np.random.default_rng(number), ROWS + 4 if form[5] else ROWS
+    numbers = rng.permuted(np.tile(np.arange(most), (12, 1)), axis=1)[:, : 4 * COUNT]
+    data = list((numbers if form[4] else rng.integers(0, most, numbers.shape)).astype(np.uint32))
+    return _judge(places, form, data, "z3" if number % 20 == 0 else "cutepy")
+
+
+def _judge(kernel: gpu.KernelFunction, form: Form, data: list[Array], prover: str) -> str:
+    """The verdict on the races of a kernel, which holds for all data and for those of a witness."""
     y = np.zeros(ROWS * 6, np.uint32)
-    offsets = np.full(COUNT + 3, 2, np.uint32)
-    prover = "z3" if number % 20 == 0 else "cutepy"
-    found = segments.verify(offsets, y, form=form, prover=prover)
+    found: Verification = kernel.verify(data[0], y, form=form, prover=prover)
     races, bounds = (
-        next((v.status for v in found.verdicts if (v.claim, v.array) == (claim, "y")), Status.PROVEN)
+        next((v for v in found.verdicts if (v.claim, v.array) == (claim, "y")), None)
         for claim in (Claim.NO_RACES, Claim.IN_BOUNDS)
     )
-    rng = np.random.default_rng(number)
-    for _turn in range(12):
-        high = ROWS - 2 if form[6] != "both" else ROWS + 5
-        offsets = np.sort(rng.integers(2, high, COUNT + 3)).astype(np.uint32)
+    if races is not None and races.status is Status.REFUTED:
+        assert races.witness is not None
+        for contents in races.witness.contents.values():
+            with pytest.raises(VerificationError, match="has a race"):
+                kernel.interpret(contents, y, form=form, check=True)
+    for array in data:
         try:
-            segments.interpret(offsets, y, form=form, check=True)
+            kernel.interpret(array, y, form=form, check=True)
         except VerificationError as error:
-            assert races is not Status.PROVEN, (number, form, offsets, error)
+            assert races is not None and races.status is not Status.PROVEN, (form, array, error)
         except KernelError as error:
-            assert bounds is not Status.PROVEN, (number, form, offsets, error)
-    return str(races)
+            assert bounds is not None and bounds.status is not Status.PROVEN, (form, array, error)
+    return str(races.status) if races is not None else "proven"

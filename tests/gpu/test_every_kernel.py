@@ -22,7 +22,7 @@ from tint import refusals
 
 from cutepy.errors import KernelError, VerificationError
 from cutepy.gpu.export.describe import for_tint
-from cutepy.gpu.inspect.race_detector import Checks, Race, interpret_checked
+from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Barrier, Kernel, new_arena, statements
 from cutepy.gpu.lower import compile_kernel, lower
 from cutepy.gpu.runtime.program import MATRICES
@@ -31,6 +31,7 @@ from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl, write_wgsl
 from cutepy.gpu.trace.call import copies_on_host
 from cutepy.gpu.verify import verify
+from cutepy.gpu.verify.shadow_memory import Checks, Race
 
 SECONDS = 2
 

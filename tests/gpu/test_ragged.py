@@ -104,6 +104,11 @@ def test_random_layouts(number: int) -> None:
     ragged_layouts.judge(number)
 
 
+@pytest.mark.parametrize("number", range(0, 400, 10))
+def test_writes_that_may_overlap_are_refuted(number: int) -> None:
+    ragged_layouts.judge_writes(number)
+
+
 def test_it_is_tiled_and_sliced_like_any_other() -> None:
     @gpu.kernel(sizes="known")
     def take(x, ends, column, every_other, tile, inner):

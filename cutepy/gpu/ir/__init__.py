@@ -48,7 +48,6 @@ from .matrices import MATRIX, fill_matrix, load_matrix, multiply_matrices
 from .stmt import (
     UNKNOWN_LENGTH,
     AddressSpace,
-    Ascending,
     Assign,
     Assume,
     Atomic,
@@ -59,6 +58,8 @@ from .stmt import (
     Change,
     Comment,
     Declare,
+    ElementOrder,
+    Elements,
     For,
     If,
     Kernel,
@@ -98,15 +99,15 @@ from .walk import (
 from .weak import SCALARS, Weak, in_type, settled
 
 __all__ = [
-    "MATRIX", "NODES", "NO_COORDINATES", "SCALARS", "UNKNOWN_LENGTH", "AddressSpace", "Ascending", "Assign",
-    "Assume", "Atomic", "Barrier", "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change",
-    "Comment", "Component", "Computed", "Const", "Coordinates", "Declare", "Expr", "For", "If", "Kernel", "Let",
-    "Load", "MatrixCall", "MatrixLoad", "MatrixStore", "Node", "Param", "Print", "Select", "SizeFacts", "Stated",
-    "Stmt", "Store", "TracedValueError", "Unary", "UniformLoad", "Var", "Vector", "Verb", "Weak", "all_nodes",
-    "arena", "as_expr", "ask_operands_first", "binary", "builtin", "call", "cast", "check", "check_constants",
-    "check_ids", "component", "conjuncts", "const", "fences", "fill_matrix", "in_type", "is_pure", "is_uniform",
-    "keep", "load", "load_matrix", "loads", "made", "map_block", "meaning", "multiply_matrices", "negated",
-    "new_arena", "nodes", "param", "rebuild", "rewrite", "select", "settled", "splat", "statements", "substitute",
-    "unary", "var", "variables", "vector", "weak_param", "with_blocks", "with_expressions", "with_fields",
-    "without",
+    "MATRIX", "NODES", "NO_COORDINATES", "SCALARS", "UNKNOWN_LENGTH", "AddressSpace", "Assign", "Assume",
+    "Atomic", "Barrier", "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change", "Comment",
+    "Component", "Computed", "Const", "Coordinates", "Declare", "ElementOrder", "Elements", "Expr", "For", "If",
+    "Kernel", "Let", "Load", "MatrixCall", "MatrixLoad", "MatrixStore", "Node", "Param", "Print", "Select",
+    "SizeFacts", "Stated", "Stmt", "Store", "TracedValueError", "Unary", "UniformLoad", "Var", "Vector", "Verb",
+    "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary", "builtin", "call", "cast", "check",
+    "check_constants", "check_ids", "component", "conjuncts", "const", "fences", "fill_matrix", "in_type",
+    "is_pure", "is_uniform", "keep", "load", "load_matrix", "loads", "made", "map_block", "meaning",
+    "multiply_matrices", "negated", "new_arena", "nodes", "param", "rebuild", "rewrite", "select", "settled",
+    "splat", "statements", "substitute", "unary", "var", "variables", "vector", "weak_param", "with_blocks",
+    "with_expressions", "with_fields", "without",
 ]  # fmt: skip

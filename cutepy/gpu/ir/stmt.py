@@ -285,6 +285,13 @@ class Stated(Stmt):
     place: str = ""
 
 
+class ElementOrder(StrEnum):
+    """What may be said of the elements of an array: each is at least the one before it, or no two are equal."""
+
+    ASCENDING = "ascending"
+    DISTINCT = "distinct"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Assume(Stated):
     """`condition` holds."""
@@ -296,10 +303,11 @@ class Assume(Stated):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ascending(Stated):
-    """Of the `count` elements of a read-only `buffer` from `first` on, each is at least the one before it."""
+class Elements(Stated):
+    """All elements of an argument are in an `order`: the `count` of a read-only `buffer` from `first` on."""
 
     COMPUTES = ("first", "count")
+    order: ElementOrder
     buffer: Buffer
     first: Expr
     count: Expr

@@ -7,19 +7,26 @@ import ast
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ...tensor.tensor import Tensor
-from ..ir import Assume, Expr
+from ..ir import Assume, ElementOrder, Expr
 from ..ir.place import running_text, user_place
 from ..ir.simplify import simplify
 from ..trace.state import current, is_known
-from ..trace.stated import Bound, state_ascending, state_bounds
+from ..trace.stated import Bound, state_bounds, state_order
 
 
-def assume(fact: Expr | Tensor | bool, *, bounds: tuple[Bound, Bound] | None = None, ascending: bool = False) -> None:
+def assume(
+    fact: Expr | Tensor | bool,
+    *,
+    bounds: tuple[Bound, Bound] | None = None,
+    ascending: bool = False,
+    distinct: bool = False,
+) -> None:
     """State what is known of the data, and the proof may use it.
 
     `gpu.assume(i < n)` says that the condition holds in each thread that comes here, from here to the end of the block.
     `gpu.assume(ids, bounds=(low, high))` says `low <= x < high` of each element of a tensor of integers that is loaded
-    from here on, `gpu.assume(offsets, ascending=True)` that each is at least the one before it.
+    from here on, `gpu.assume(offsets, ascending=True)` that each is at least the one before it, and
+    `gpu.assume(ids, distinct=True)` that no two are equal.
 
     A verdict names what it rests on: "proven, given ids in (0, n)". The interpreter looks at each, and so does
     `kernel.check_assumptions(...)`. A device does not: a kernel whose proof needs it keeps the runtime's checks, so
@@ -41,21 +48,22 @@ def assume(fact: Expr | Tensor | bool, *, bounds: tuple[Bound, Bound] | None = N
     >>> found.ok, found.given
     (True, ('i < size(x)',))
 
-    Raises KernelError for a condition that is never true, for bounds of what holds no integers, and for a sorted array
-    that has more than one mode, gaps, or is written.
+    Raises KernelError for a condition that is never true, for bounds of what holds no integers, and for an order of
+    what is no whole argument of one mode without gaps.
     """
     trace, place = current("gpu.assume"), user_place()
     said = _said(str(fact))
     if isinstance(fact, Tensor):
-        if (bounds is None) is not ascending:
-            raise KernelError(f"{place}: gpu.assume({said}): of a tensor say bounds=(low, high) or ascending=True")
+        if bounds is None and not (ascending or distinct):
+            raise KernelError(f"{place}: gpu.assume({said}): say bounds=(low, high), ascending=True or distinct=True")
         if bounds is not None:
             state_bounds(trace, fact, bounds, place)
-        else:
-            state_ascending(trace, fact, place)
+        for order in ElementOrder:
+            if {ElementOrder.ASCENDING: ascending, ElementOrder.DISTINCT: distinct}[order]:
+                state_order(trace, fact, order, place)
         return
-    if bounds is not None or ascending:
-        raise KernelError(f"{place}: gpu.assume({said}): bounds and ascending are said of a tensor")
+    if bounds is not None or ascending or distinct:
+        raise KernelError(f"{place}: gpu.assume({said}): bounds, ascending and distinct are said of a tensor")
     if isinstance(fact, Expr) and fact.dtype is not bool_:
         raise KernelError(f"{place}: gpu.assume of a {fact.dtype} value; compare it, as in gpu.assume({fact} != 0)")
     condition = simplify(fact) if isinstance(fact, Expr) else fact

@@ -475,18 +475,19 @@ class Compiler:
 
         return check
 
-    def ascending(self, stmt: ir.Ascending) -> Run:
+    def elements(self, stmt: ir.Elements) -> Run:
         first, count, buffer = self.expr(stmt.first), self.expr(stmt.count), stmt.buffer
 
         def check(s: InterpreterState) -> None:
             start, many = (int(np.max(value(s))) for value in (first, count))
             held = s.arrays[buffer][start : start + many]
-            falls = np.flatnonzero(held[1:] < held[:-1])
-            if falls.size:
-                at = int(falls[0])
-                refuse_stated(
-                    s, stmt, first_invocation(s, s.everyone), f"element {at + 1} is {held[at + 1]}, after {held[at]}"
-                )
+            places = np.argsort(held, kind="stable") if stmt.order is ir.ElementOrder.DISTINCT else np.arange(held.size)
+            one, two = places[:-1], places[1:]
+            wrong = held[one] == held[two] if stmt.order is ir.ElementOrder.DISTINCT else held[two] < held[one]
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                found = f"element {two[at]} is {held[two[at]]}, after {held[one[at]]} in element {one[at]}"
+                refuse_stated(s, stmt, first_invocation(s, s.everyone), found)
 
         return check
 
@@ -524,5 +525,5 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.UniformLoad: Compiler.uniform_load,
     ir.Print: Compiler.say,
     ir.Assume: Compiler.assumed,
-    ir.Ascending: Compiler.ascending,
+    ir.Elements: Compiler.elements,
 }

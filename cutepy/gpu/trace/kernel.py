@@ -38,6 +38,7 @@ from ..inspect.stepper import Step, steps
 from ..inspect.tune import Choice, TuningOptions, tune_kernel
 from ..ir import (
     Buffer,
+    ElementOrder,
     Expr,
     Kernel,
     Param,
@@ -109,7 +110,7 @@ from .rewrite_source import text_of
 from .sizes import LARGEST, KernelSize, Sizes, contradiction, divisors_of
 from .source import check_limits, naming, unbound
 from .state import _TRACE, MOST_GROUPS, Trace
-from .stated import state_ascending, state_bounds
+from .stated import state_bounds, state_order
 from .unhashable import unhashable
 from .unknown_sizes import (
     SizeSpec,
@@ -377,7 +378,7 @@ class KernelFunction(NotebookRepr):
         self._pinned: set[Hashable] = set()
         self._told = False
         self._bounds: Mapping[str, tuple[int, int]] = {}
-        self._ascending: frozenset[str] = frozenset()
+        self._orders: frozenset[tuple[str, ElementOrder]] = frozenset()
         update_wrapper(self, function)
 
     def __get__(self, instance: object, owner: type | None = None) -> "KernelFunction":
@@ -520,22 +521,28 @@ class KernelFunction(NotebookRepr):
         return replay(traced.kernel, copies_on_host(call), call.params, self._verified_known(call))
 
     def assuming(
-        self, *, bounds: "Mapping[str, tuple[int, int]] | None" = None, ascending: Iterable[str] = ()
+        self,
+        *,
+        bounds: "Mapping[str, tuple[int, int]] | None" = None,
+        ascending: Iterable[str] = (),
+        distinct: Iterable[str] = (),
     ) -> "KernelFunction":
         """The kernel, of whose arguments is known what `gpu.assume` says at its launch: `bounds={"ids": (0, v)}` says
-        that all integers of `ids` are from 0 on and below v, `ascending=["offsets"]` that those of `offsets` ascend.
+        that all integers of `ids` are from 0 on and below v, `ascending=["offsets"]` that those of `offsets` ascend,
+        `distinct=["ids"]` that no two of `ids` are equal.
 
         Raises KernelError for a name that is no argument.
         """
-        names = (ascending,) if isinstance(ascending, str) else tuple(ascending)
-        for name in (*(bounds or {}), *names):
+        said = ((ElementOrder.ASCENDING, ascending), (ElementOrder.DISTINCT, distinct))
+        orders = {(name, order) for order, names in said for name in ([names] if isinstance(names, str) else names)}
+        for name in (*(bounds or {}), *(name for name, _order in orders)):
             if name not in self.signature.parameters:
                 raise KernelError(
                     f"{self.function.__name__}.assuming(...): there is no argument {name!r}; "
                     f"there are {', '.join(self.signature.parameters)}"
                 )
         other = KernelFunction(self.function, self.given, self._said or ("" if self._learns else "known"))
-        other._bounds, other._ascending = {**self._bounds, **(bounds or {})}, self._ascending | {*names}
+        other._bounds, other._orders = {**self._bounds, **(bounds or {})}, self._orders | orders
         return other
 
     def check_assumptions(self, *args: object, **static: object) -> None:
@@ -1080,7 +1087,7 @@ class KernelFunction(NotebookRepr):
             arena.name = trace.name_deep
             values = _stand_ins(trace, call, self.given)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
-            if self._bounds or self._ascending:
+            if self._bounds or self._orders:
                 trace.begins = lambda: self._state(trace, call, values)
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
                 self._run(
@@ -1126,8 +1133,9 @@ class KernelFunction(NotebookRepr):
         for argument, value in zip(call.arguments, values, strict=True):
             if isinstance(value, Tensor) and (bounds := self._bounds.get(argument.name)) is not None:
                 state_bounds(trace, value, bounds, place)
-            if isinstance(value, Tensor) and argument.name in self._ascending:
-                state_ascending(trace, value, place)
+            for order in ElementOrder:
+                if isinstance(value, Tensor) and (argument.name, order) in self._orders:
+                    state_order(trace, value, order, place)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""

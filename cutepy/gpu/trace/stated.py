@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import KernelError
 from ...layout.values.int_tuple import leaves, moved
 from ...tensor.tensor import Tensor
-from ..ir import AddressSpace, Ascending, Expr, as_expr, in_type
+from ..ir import AddressSpace, ElementOrder, Elements, Expr, as_expr, const, in_type
 from ..ir.simplify import simplify
 from .engine import BufferEngine
 from .sizes import KernelSize, as_value
@@ -29,12 +29,15 @@ def state_bounds(trace: Trace, tensor: Tensor, bounds: tuple[Bound, Bound], plac
     trace.bounds.setdefault(buffer, {})[said] = low, high, place
 
 
-def state_ascending(trace: Trace, tensor: Tensor, place: str) -> None:
+def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -> None:
+    """All elements of an argument are in an order: of a part nothing is said, for it would say nothing of the rest."""
     engine = _integers(tensor, place)
     steps = getattr(engine, "strides", None)
     together = steps == ((None, 1),) if steps is not None else [*leaves(tensor.stride)] == [1]
     if not together or tensor.guard is not None or engine.buffer.space != AddressSpace.STORAGE:
-        raise KernelError(f"{place}: gpu.assume({tensor}, ascending=True): give an argument of one mode without gaps")
+        raise KernelError(f"{place}: gpu.assume({tensor}, {order}=True): give an argument of one mode without gaps")
     first, last = (engine.place(moved(tensor.offset, tensor.layout(at)))[0] for at in (0, tensor.size - 1))
-    said = f"{engine.name} is ascending"
-    trace.emit(Ascending(engine.buffer, first, simplify(last - first + 1), said, place))
+    count, whole = simplify(last - first + 1), (*engine.buffer.shape, const(engine.buffer.length))[0]
+    if count is not as_expr(whole, count.dtype):
+        raise KernelError(f"{place}: gpu.assume({tensor}, {order}=True): it is a part of {engine.name}; give all of it")
+    trace.emit(Elements(order, engine.buffer, first, count, f"{engine.name} is {order}", place))

@@ -21,6 +21,7 @@ from .collect import uses_matrices, uses_subgroups
 from .for_all_sizes import decide_all
 from .initialised import decide_written
 from .loops import decide_loops, decide_progress
+from .made_up import with_made_up
 from .model import Model
 from .races import decide_races
 from .shapes import decide_shapes
@@ -96,7 +97,7 @@ def verify(
         own = _decided(plain, chosen, aliases, "cutepy", installed)
         alone = "z3" if prover == "z3" else "cutepy"  # what z3 finds in its time is no measure of what is missed
         verdicts = _with_given(kernel, verdicts, own, lambda less: _decided(less, chosen, aliases, alone, installed))
-    return Verification(kernel.name, tuple(verdicts))
+    return Verification(kernel.name, tuple(with_made_up(kernel, verdicts)))
 
 
 #: Statements of the user's that are left out one by one, to see which a proof rests on.

@@ -18,6 +18,7 @@ from ..ir import (
     Call,
     Cast,
     Const,
+    ElementOrder,
     Expr,
     Load,
     Param,
@@ -90,7 +91,7 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
             count = int(np.count_nonzero(mask))
             told = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
             found = replace(found, limits=(*found.limits, *told))
-        if model.ascending:
+        if model.orders:
             found = replace(found, limits=(*found.limits, *ascents(model, (access.index, *access.guards), mask)))
     return _without_idle(found)
 
@@ -125,7 +126,7 @@ class Ascent:
 def ascent(model: Model, atom: Expr) -> Ascent | None:
     """What an atom is of an array that the user says is sorted, if it is anything."""
     match atom:
-        case Load(buffer=buffer, index=index, where=None, lanes=1) if buffer in model.ascending:
+        case Load(buffer=buffer, index=index, where=None, lanes=1) if model.says(buffer, ElementOrder.ASCENDING):
             return Ascent(buffer, index, None)
         case Call(name="min", args=(one, two)):
             for value, most in ((one, two), (two, one)):
@@ -209,7 +210,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
-        if form is None and (model.ascending or any(map(_is_product, whole.terms))):  # limits may tell
+        if form is None and (model.orders or any(map(_is_product, whole.terms))):  # limits may tell
             form = whole.exact(window, range_of, near(whole.terms, facts.limits))
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
@@ -234,9 +235,10 @@ def _is_product(atom: Expr) -> bool:
 
 
 def _products(value: Expr) -> list[Expr]:
-    """The products of unknowns in an index, or in the sides of a comparison."""
+    """The products of unknowns in an index, or in the sides of a comparison, each after those in its factors."""
     sides = value.operands if value.dtype.kind == "b" else (value,)
-    return [atom for side in sides if side.dtype.kind in "iu" for atom in linear(side).terms if _is_product(atom)]
+    atoms = [atom for side in sides if side.dtype.kind in "iu" for atom in linear(side).terms if _is_product(atom)]
+    return [product for atom in atoms for product in (*_products(atom.operands[0]), *_products(atom.operands[1]), atom)]
 
 
 def times_bound(product: Expr, limits: Sequence[Form]) -> int | None:
@@ -246,16 +248,21 @@ def times_bound(product: Expr, limits: Sequence[Form]) -> int | None:
     for side in (product.left, product.right):
         high = range_of(side)[1]
         if limits and high >= _SMALL:
-            near_side = near([side], limits)
-            high = min(high, Affine({side: 1}, np.zeros_like(near_side[0].constant)).upper(range_of, near_side))
+            whole, close = linear(side), near(linear(side).terms, limits)
+            table = np.full_like(close[0].constant, whole.constant)
+            form = Congruent(whole.terms, table).exact(domain(side.dtype), range_of, close)
+            high = high if form is None else min(high, form.upper(range_of, close))
         most *= max(0, high)
     return most if most < 1 << 32 else None
 
 
 def times_limits(products: Iterable[Expr], limits: Sequence[Form], count: int) -> list[Form]:
-    """That products are at most what their factors allow."""
-    found = [(atom, times_bound(atom, limits)) for atom in dict.fromkeys(products)]
-    return [Affine({atom: 1}, np.full(count, -most, np.int64)) for atom, most in found if most is not None]
+    """That products are at most what their factors allow, in which earlier ones of them may be."""
+    found: list[Form] = []
+    for atom in dict.fromkeys(products):
+        if (most := times_bound(atom, (*found, *limits))) is not None:
+            found.append(Affine({atom: 1}, np.full(count, -most, np.int64)))
+    return found
 
 
 def replaced_side(guard: Binary, side: Expr, value: Expr) -> Expr:

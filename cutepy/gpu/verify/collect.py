@@ -25,6 +25,7 @@ from .model import (
     Repeat,
     Work,
     counters_of,
+    orders_of,
 )
 from .monotone import Monotone, monotone, with_bounds
 from .register_state import Cell, Cells, RegisterState, set_in, unknown
@@ -71,8 +72,7 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known)
     tickets |= {copy: replace(tickets[of], shared=True) for copy, of in walk.copies.items() if of in tickets}
     tickets |= _kept(walk, tickets)
     facts, products = _size_facts(kernel, walk.groups)
-    ascending = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Ascending)) & readable
-    ids, of_sizes, agreed = (walk.tid, groups, workgroup), (facts, products, ascending), frozenset(walk.agreed)
+    ids, of_sizes, agreed = (walk.tid, groups, workgroup), (facts, products, orders_of(kernel)), frozenset(walk.agreed)
     return Model(kernel, items, *found, *ids, readable, walk.work, *told, tickets, *of_sizes, agreed=agreed)
 
 
@@ -432,7 +432,7 @@ class _Walk:
         # 1. What a turn does to the integers in registers, and the conditions on which it leaves the loop.
         leaves = [s for s in stmt.body if isinstance(s, ir.Break)]
         recurrences, tests = self.turn(stmt, before, around) if leaves or set_in(stmt.body) else ({}, {})
-        begins = self.monotone(recurrences, [tests[leave] for leave in leaves if leave in tests])
+        begins = self.monotone(recurrences, [tests[leave] for leave in leaves if leave in tests], around)
         recurrences = with_bounds(recurrences, begins)
         # 2. The turns, numbered from 0, and when number i happens.
         bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
@@ -498,7 +498,7 @@ class _Walk:
         found = {cell: Recurrence(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}
         return with_cycles(found, stays), tests
 
-    def monotone(self, recurrences: Mapping[Cell, Recurrence], leave: list[ir.Expr]) -> Monotone:
+    def monotone(self, recurrences: Mapping[Cell, Recurrence], leave: list[ir.Expr], around: _Around) -> Monotone:
         """Which registers never move back in a loop that is left where one of `leave` holds."""
         if not leave:
             return Monotone()
@@ -506,7 +506,11 @@ class _Walk:
         ids = self.tid, self.groups, self.groups, self.storage - self.written
         sizes = _size_facts(self.kernel, self.groups)
         model = Model(self.kernel, (), [], [], [], *ids, [], self.state.read_from, [], [], {}, *sizes)
-        return monotone(model, recurrences, goes_on)
+        return monotone(model, recurrences, goes_on, self.sure(around))
+
+    def sure(self, around: _Around) -> tuple[ir.Expr, ...]:
+        """The guards around that are not about what others may write meanwhile."""
+        return tuple([g for g in around.guards if self.state.read_from.keys().isdisjoint(ir.variables(g))])
 
     def stays(self, stmt: ir.For) -> Callable[[ir.Expr], bool]:
         """Whether a value is the same in every turn of a loop that is about to begin: it depends on ids, on iterations
@@ -549,7 +553,7 @@ class _Walk:
     def loop(self, stmt: ir.For, bounds: tuple[ir.Expr, ir.Expr, ir.Expr], around: _Around) -> LoopModel:
         """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""
         (start, stop, step), name, dtype = bounds, stmt.var.name, stmt.var.dtype
-        sure = tuple([g for g in around.guards if self.state.read_from.keys().isdisjoint(ir.variables(g))])
+        sure = self.sure(around)
         (low, high), (_, end), (least, most) = (range_under(x, sure) for x in (start, stop, step))
         top = domain(dtype)[1]
         if least < 1 or not self.state.is_lasting(stmt.step):

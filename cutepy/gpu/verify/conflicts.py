@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine, Congruent
-from ..ir import AddressSpace, Binary, Const, Expr, Load, Param, Verb, binary
+from ..ir import AddressSpace, Binary, Const, ElementOrder, Expr, Load, Param, Verb, binary
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
@@ -85,9 +85,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Ownership:
         family = _low_digits(found, wrapping, sorted((m for m in moduli if m.bit_count() == 1 and m > 1), reverse=True))
     # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
     # ownership.
-    digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
-    digits = [part for digit in digits for part in _split_by_number(model, family, digit)]
-    digits = [part for digit in digits for part in _segments(model, family, digit, moduli)]
+    digits = _digits(model, family, moduli) if family else []
     handed = [ticket for digit in digits if (ticket := _hands_out(model, digit))]
     workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in handed) or _tells_workgroup(model, digits)
     single = any(not t.shared for t in handed)
@@ -116,14 +114,30 @@ def owned_by(model: Model, axes: Sequence[Sequence[tuple[Integers, GuardFacts, F
         moduli = {abs(c) for member in family for c in member.index.terms.values()}
         constants = [int(end) for m in family for end in (m.index.constant.min(), m.index.constant.max())]
         moduli |= {max(constants) - min(constants), max(constants) - min(constants) + 1}
-        apart = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
-        numbers = [part for digit in apart for part in _split_by_number(model, family, digit)]
-        digits += [part for digit in numbers for part in _segments(model, family, digit, moduli)]
+        digits += _digits(model, family, moduli)
     return Ownership(_tells_workgroup(model, digits), _tells_thread(family, digits))
 
 
+def _digits(model: Model, family: list[_Member], moduli: set[int]) -> list[_Digit]:
+    """Numbers that the indices of the family tell: their digits to known bases and to numbers of the launch, and what
+    these tell by the order of arrays. Each that tells others is replaced by them, which have fewer terms or lie less
+    deep."""
+    done: list[_Digit] = []
+    todo = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
+    while todo:
+        digit = todo.pop()
+        told = _split_by_number(model, family, digit)
+        if not told and model.orders:
+            told = _place_of(model, family, digit) or _segment_of(model, family, digit)
+        for part in told if len(done) < _DIGITS else ():
+            todo += _taken_apart(family, [_shifted(part)], moduli)
+        if not told:
+            done.append(digit)
+    return done
+
+
 def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list[_Digit]:
-    """(low, high) of a digit that is high * q + low for a number q of the launch, low in a window of q numbers; itself
+    """(low, high) of a digit that is high * q + low for a number q of the launch, low in a window of q numbers; none
     where it is not. The products in it are those that do not wrap."""
     for product in digit[0].terms:
         if not isinstance(product, Binary) or product.op != "*":
@@ -144,9 +158,8 @@ def _split_by_number(model: Model, family: list[_Member], digit: _Digit) -> list
                 for low, m in pairs
             )
             if whole and below:
-                highs = [_over_threads(model, x, m) for m in family]
-                return [lows, *_taken_apart(family, [highs], {c for form in highs for c in form.terms.values()})]
-    return [digit]
+                return [lows, [_over_threads(model, x, m) for m in family]]
+    return []
 
 
 def _of_launch(model: Model, q: Expr) -> bool:
@@ -161,10 +174,29 @@ def _over_threads(model: Model, x: Expr, member: _Member) -> Form:
     return Affine({x: 1}, member.index.constant * 0) if form is None else form
 
 
-def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[int]) -> list[_Digit]:
+def _place_of(model: Model, family: list[_Member], digit: _Digit) -> list[_Digit]:
+    """i of a digit x[i] for an array x of distinct elements, which tell their places."""
+    loads = [
+        atom
+        for form in digit
+        for atom in form.terms
+        if isinstance(atom, Load) and model.says(atom.buffer, ElementOrder.DISTINCT)
+    ]
+    alike = {
+        (load.buffer, load.where, load.lanes, *form.terms.values()) for load, form in zip(loads, digit, strict=False)
+    }
+    constants = np.concatenate([form.constant for form in digit])
+    if not len(loads) == len(digit) == sum(len(form.terms) for form in digit) or len(alike) != 1:
+        return []
+    if constants.min() != constants.max() or loads[0].where is not None or loads[0].lanes > 1:
+        return []
+    return [[_over_threads(model, load.index, m) for load, m in zip(loads, family, strict=True)]]
+
+
+def _segment_of(model: Model, family: list[_Member], digit: _Digit) -> list[_Digit]:
     """(e, d - x[e]) of a digit d from x[e] to below x[e + 1] for a sorted array x: its segments have no number in
-    common, so d tells e. Itself where it is none."""
-    for atom in digit[0].terms if model.ascending else ():
+    common, so d tells e."""
+    for atom in digit[0].terms:
         first = ascent(model, atom)
         number = None if first is None else exact(first.index)
         if first is None or number is None or model.tid in model.leaves(first.index):
@@ -173,9 +205,8 @@ def _segments(model: Model, family: list[_Member], digit: _Digit, moduli: set[in
             continue
         rest = [Affine({a: c for a, c in form.terms.items() if a is not atom}, form.constant) for form in digit]
         if all(_within_segment(model, first, entry) for entry in zip(digit, rest, family, strict=True)):
-            apart = _taken_apart(family, [rest], moduli)
-            return [*apart, [Affine(number.terms, form.constant * 0) for form in digit]]
-    return [digit]
+            return [rest, [Affine(number.terms, form.constant * 0) for form in digit]]
+    return []
 
 
 def _within_segment(model: Model, first: Ascent, entry: tuple[Form, Form, _Member]) -> bool:

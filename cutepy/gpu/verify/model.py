@@ -13,7 +13,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Param, Stmt, Var, Verb, ask_operands_first, nodes
+from ..ir import (
+    Binary,
+    Buffer,
+    Builtin,
+    Const,
+    ElementOrder,
+    Elements,
+    Expr,
+    For,
+    Kernel,
+    Param,
+    Stmt,
+    Var,
+    Verb,
+    ask_operands_first,
+    nodes,
+)
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
 from ..targets.wgsl import show
@@ -73,6 +89,11 @@ class Access:
     def text(self) -> str:
         more = f" and {self.lanes - 1} more" if self.lanes > self.buffer.width else ""
         return f"{self.buffer.name}[{show(self.written)}]{more}"
+
+
+def orders_of(kernel: Kernel) -> frozenset[tuple[Buffer, ElementOrder]]:
+    """What is said of arrays in every run: not under a condition."""
+    return frozenset((stmt.buffer, stmt.order) for stmt in kernel.body if isinstance(stmt, Elements))
 
 
 def counters_of(loops: Iterable[LoopModel]) -> tuple[tuple[str, Expr], ...]:
@@ -218,7 +239,7 @@ class Model:
     subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
     lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
     atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
-    that are products of a number and two others. Of `ascending` arrays the user says that their elements are sorted.
+    that are products of a number and two others. What the user says of the order of arrays are `orders`.
     `agreed` are the unknowns that each thread of a workgroup has alike, by `UniformLoad`.
     """
 
@@ -238,10 +259,14 @@ class Model:
     tickets: "Mapping[Expr, Ticket]"
     facts: tuple[Affine[Expr, int], ...] = ()
     products: Mapping[Expr, tuple[int, Expr, Expr]] = field(default_factory=dict)
-    ascending: frozenset[Buffer] = frozenset()
+    orders: frozenset[tuple[Buffer, ElementOrder]] = frozenset()
     agreed: frozenset[Expr] = frozenset()
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
+
+    def says(self, buffer: Buffer, order: ElementOrder) -> bool:
+        """Whether the user says that the elements of an array, which is only read, are in an order."""
+        return (buffer, order) in self.orders and buffer in self.readable
 
     @property
     def workgroup_ids(self) -> frozenset[Expr]:

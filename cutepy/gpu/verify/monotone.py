@@ -32,8 +32,11 @@ class Monotone:
     ends: bool = False
 
 
-def monotone(model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequence[ir.Expr]) -> Monotone:
-    """What an iteration does to the registers that `goes_on` is about, conditions that hold if it is not the last."""
+def monotone(
+    model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequence[ir.Expr], guards: Sequence[ir.Expr]
+) -> Monotone:
+    """What an iteration does to the registers that `goes_on` is about, conditions that hold if it is not the last;
+    `guards` hold around the loop."""
     asked = {leaf for test in goes_on for leaf in ir.variables(test)}
     carried = {
         cell: r
@@ -56,7 +59,7 @@ def monotone(model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequ
             for cell, op in sorted(moves, key=str)
         ]
         none = GuardFacts(np.ones(model.threads, bool), ())
-        there = [(assume_all(model, none, (*on, *known, *tests)), values) for on, tests, values in paths]
+        there = [(assume_all(model, none, (*guards, *on, *known, *tests)), values) for on, tests, values in paths]
         there = [(each, values) for each, values in there if each.mask.any()]
         by = [
             {
@@ -74,9 +77,13 @@ def monotone(model: Model, recurrences: Mapping[Cell, Recurrence], goes_on: Sequ
 
 
 def _end(model: Model, start: ir.Expr, op: str) -> ir.Expr:
-    """What a start is compared as: itself where the launch or the thread's id gives it, else the number that it does
-    not pass."""
-    if all(isinstance(leaf, ir.Param) or leaf is model.tid for leaf in model.leaves(start)):
+    """What a start is compared as: itself where the launch, the ids or arrays that are only read give it, else the
+    number that it does not pass."""
+    stays = (
+        leaf.buffer in model.readable if isinstance(leaf, ir.Load) else isinstance(leaf, ir.Param | ir.Builtin)
+        for leaf in model.leaves(start)
+    )
+    if all(stays):
         return start
     return ir.const(range_of(start)[op == "<="], start.dtype)
 

@@ -21,6 +21,7 @@ from .bounds import facts_of, may_happen
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
 from .for_all_sizes import decide_coordinates, owned_by_coordinates
 from .model import MOST, Access, Domain, Model, SampleData, typed
+from .replay import met
 from .verdict import Claim, Status, Verdict
 
 
@@ -212,9 +213,7 @@ def _within(model: Model, buffer: Buffer, found: list[BarrierInterval]) -> list[
 def _verdict(buffer: Buffer, answers: list[Answer], verbs: set[Verb], where: str) -> Verdict:
     for answer in answers:
         if answer.witness is not None:
-            writing = {u.verb for u in answer.witness.uses} == {Verb.WRITES}
-            reason = "two invocations write one element" if writing else "one changes what another uses"
-            return Verdict(Claim.NO_RACES, Status.REFUTED, reason, buffer.name, answer.witness)
+            return Verdict(Claim.NO_RACES, Status.REFUTED, met(answer.witness), buffer.name, answer.witness)
     reasons = [a.reason for a in answers if a.status is Status.UNDECIDED]
     if reasons:
         return Verdict(Claim.NO_RACES, Status.UNDECIDED, "; ".join(dict.fromkeys(reasons)), buffer.name)

@@ -122,8 +122,8 @@ class Encoding:
         self.common: list[Term] = []
         self.written = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change)}
         self.contents: dict[ir.Buffer, Any] = {}
-        # Arrays that are said to ascend, from where on and how far, and the indices that are read of each array.
-        self.sorted: dict[ir.Buffer, tuple[Term, Term]] = {}
+        # What is said of the order of arrays, from where on and how far, and the indices that are read of each array.
+        self.orders: dict[tuple[ir.Buffer, ir.ElementOrder], tuple[Term, Term]] = {}
         self.looked_at: dict[ir.Buffer, list[Term]] = {}
         self.params: dict[ir.Param, Term] = {}
         self._numbers = count()
@@ -153,16 +153,21 @@ class Encoding:
         self.facts += self.ascends(lambda index: index)
 
     def ascends(self, moved: Callable[[Term], Term]) -> list[Term]:
-        """What is said of sorted arrays, at the indices that an invocation reads and those of one that is `moved`."""
+        """What is said of orders of arrays, at indices that an invocation reads and at those of one that is `moved`."""
         found: list[Term] = []
-        for buffer, (first, many) in self.sorted.items():
+        for (buffer, order), (first, many) in self.orders.items():
             content, below = self.content(buffer), (lambda a, b: a <= b) if buffer.dtype is i32 else z3.ULE
             indices = list({x.get_id(): x for x in self.looked_at.get(buffer, ())}.values())[:_SORTED]
             for low, high in [(a, moved(b)) for a in indices for b in indices] + [
                 (moved(a), b) for a in indices for b in indices
             ]:
                 inside = z3.And(z3.ULE(first, low), z3.ULE(low, high), z3.ULT(high - first, many))
-                found.append(z3.Implies(inside, below(content(low), content(high))))
+                said = (
+                    content(low) != content(high)
+                    if order is ir.ElementOrder.DISTINCT
+                    else below(content(low), content(high))
+                )
+                found.append(z3.Implies(z3.And(inside, low != high), said))
         return found
 
     def _id(self, name: str, extent: int) -> tuple[Term, Term | None]:
@@ -419,8 +424,8 @@ class Encoding:
                         self.env[stmt.binds] = self.unknown(path, stmt.binds.dtype, stmt.binds.lanes)
                 case ir.Assume(condition=condition):
                     path = _with(path, self._test(memo[condition], path))
-                case ir.Ascending(buffer=buffer, first=first, count=many) if buffer not in self.written:
-                    self.sorted[buffer] = memo[first], memo[many]
+                case ir.Elements() if stmt.buffer not in self.written and stmt in self.kernel.body:
+                    self.orders[stmt.buffer, stmt.order] = memo[stmt.first], memo[stmt.count]
                 case ir.UniformLoad(var=var):
                     if var.dtype in (u32, i32) and var.lanes == 1:
                         self.env[var] = self.free(path, z3.BitVecSort(32), shared=True)

@@ -18,6 +18,7 @@ from ..runtime.program import Limits
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import Watch
 from .collect import uses_matrices
+from .replay import usual_params
 from .verdict import Claim, Status, Verdict
 
 #: Accesses of one trial, and elements of all its arrays: a fraction of a second each.
@@ -86,9 +87,8 @@ def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
     first: Mapping[Buffer, Values] = {}
     for size in sizes:
         arrays = {buffer: _numbers(buffer) for buffer in kernel.buffers}
-        params = {p.name: 1.0 if p.dtype.kind == "f" else float(min(max(p.lo, 64), p.hi)) for p in kernel.params}
         try:
-            interpret(kernel, list(arrays.values()), params, subgroup_size=size, watch=_Counted(), only=0)
+            interpret(kernel, list(arrays.values()), usual_params(kernel), subgroup_size=size, watch=_Counted(), only=0)
         except (KernelError, _TooLong):
             return ""
         first = first or arrays

@@ -1,12 +1,14 @@
 """What a verification says: verdicts, each with the invocations and the address that refute a claim."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ...errors import VerificationError
 from ...layout.affine import Affine
 from ...layout.values.methods import ReprIsStr
 from ..ir import Expr
+from ..ir.laws import Array
 from ..targets.interpreter_memory import AccessCheck, InterpreterState
 from ..targets.wgsl import show
 
@@ -81,7 +83,8 @@ def use_of(s: InterpreterState, check: AccessCheck, group: int, thread: int) -> 
 @dataclass(frozen=True, slots=True)
 class Witness:
     """A counter-example: which invocations access which element of which array. `given` says what else must hold, if
-    anything; `of` that `element` is a coordinate, and of which mode.
+    anything; `of` that `element` is a coordinate, and of which mode. A run showed it on these `contents` of arrays, by
+    their names, where data decide it.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -100,6 +103,7 @@ class Witness:
     uses: tuple[Use, ...]
     given: str = ""
     of: str = ""
+    contents: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         layout = f", {self.layout}" if self.layout else ""

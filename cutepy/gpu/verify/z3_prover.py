@@ -17,20 +17,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from time import monotonic, process_time
 from typing import Any
 
 import numpy as np
 
-from ...errors import KernelError
 from ..ir import AddressSpace, Buffer, For, Kernel, Verb, statements
 from ..ir.laws import Array
-from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import AccessCheck, InterpreterState, Phased
+from .replay import Launch, TooLong, shown
 from .smt_encoding import Encoding, NotEncoded, SymbolicAccess, Term, mentions
-from .verdict import Claim, Status, Use, Verdict, Witness, use_of
+from .verdict import Claim, Status, Verdict
 from .z3_library import z3
 
 #: Steps of z3 (its `rlimit`, about 2 million a second) for one question, and for all about one kernel.
@@ -39,12 +37,10 @@ QUESTION, TOTAL = 20_000_000, 120_000_000
 LEFT_QUESTION, LEFT = 2_000_000, 6_000_000
 #: Seconds after which nothing more is asked, whatever is left of the limit: a net for a machine that stands still.
 PATIENCE = 300.0
-#: Invocations and elements of a launch that is replayed; candidates that are replayed for one question.
-_REPLAYED, _ELEMENTS, _CANDIDATES = 1 << 16, 1 << 24, 3
+#: Launches that are replayed for one question.
+_CANDIDATES = 3
 #: The largest number that a replayed launch may count to.
 _SHORT = 256
-#: Accesses of a replayed launch that are looked at.
-_NOTED = 1 << 18
 
 
 @dataclass(slots=True)
@@ -52,18 +48,6 @@ class Statistics:
     """How many questions were asked, and how long each took, in seconds of CPU."""
 
     times: list[float] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A launch that may refute: parameters, contents, the workgroups of a witness; whether any data were made up, and
-    whether they decide an index of the witness."""
-
-    params: dict[str, Any]
-    contents: dict[Buffer, Array]
-    groups: tuple[int, ...]
-    made_up: bool
-    promised: bool
 
 
 def decide_by_z3(
@@ -255,10 +239,6 @@ class _Prover:
 
     def _replayed(self, claim: Claim, array: str, solver: Any, pair: Sequence[SymbolicAccess]) -> Verdict | None:
         """A verdict that refutes, if the interpreter does what a model says."""
-        total = self.kernel.threads * prod(self.kernel.grid)
-        elements = sum(b.length for b in self.kernel.buffers)
-        if elements > _ELEMENTS:
-            return None
         if claim is Claim.IN_BOUNDS and self._is_promised(pair[0]):
             return None
         for _ in range(_CANDIDATES if self.encoding.params else 1):
@@ -268,18 +248,17 @@ class _Prover:
                 solver.pop()
                 if solver.check() != z3.sat:
                     return None
-            candidate = self._candidate(solver.model(), pair)
+            launch = self._launch(solver.model(), pair)
             if solver.num_scopes() > 1:
                 solver.pop()
-            if self._is_long(candidate):
+            if self._is_long(launch):
                 return None
-            if not (candidate.made_up or len(set(candidate.groups)) > 1) or total <= _REPLAYED:
-                verdict = _replay(self.kernel, claim, array, candidate)
-                if verdict is not None:
-                    return verdict
+            with suppress(TooLong):
+                if (verdict := shown(self.kernel, claim, array, launch)) is not None:
+                    return replace(verdict, by="z3")
             # Other parameters: those with which the first and the last invocation stay in bounds.
             solver.add(*self._corners())
-            tried = candidate.params
+            tried = launch.params
             solver.add(
                 *[z3.Or([p != tried[n.name] for n, p in self.encoding.params.items()])] if self.encoding.params else []
             )
@@ -290,10 +269,10 @@ class _Prover:
         data = [*self.encoding.params.values(), *self.encoding.contents.values()]
         return any(mentions(access.index, x) for x in data)
 
-    def _is_long(self, candidate: _Candidate) -> bool:
+    def _is_long(self, launch: Launch) -> bool:
         """Whether a loop may count up to large data."""
-        numbers = [int(x) for x in candidate.params.values()] + [
-            int(abs(c).max(initial=0)) for c in candidate.contents.values()
+        numbers = [int(x) for x in launch.params.values()] + [
+            int(abs(c).max(initial=0)) for c in launch.contents.values()
         ]
         return max(map(abs, numbers), default=0) > _SHORT and any(
             isinstance(s, For) for s in statements(self.kernel.body)
@@ -319,7 +298,7 @@ class _Prover:
                     found.append(z3.substitute(term, *put) if put else term)
         return found
 
-    def _candidate(self, model: Any, pair: Sequence[SymbolicAccess]) -> _Candidate:
+    def _launch(self, model: Any, pair: Sequence[SymbolicAccess]) -> Launch:
         """The launch that a model speaks of."""
         params: dict[str, Any] = {}
         for p, term in self.encoding.params.items():
@@ -331,9 +310,9 @@ class _Prover:
         for p in self.kernel.params:
             params.setdefault(p.name, 1)
         contents = {b: _array(b, model[f] if f in model.decls() else None) for b, f in self.encoding.contents.items()}
-        values = [self._group(model, put) for put in ([], self.other)[: max(1, len(pair))]]
+        groups = {self._group(model, put) for put in ([], self.other)[: max(1, len(pair))]}
         made_up = bool(contents) or bool(self.encoding.params)
-        return _Candidate(params, contents, tuple(values), made_up, any(map(self._is_promised, pair)))
+        return Launch(params, contents, None if made_up or len(groups) > 1 else groups.pop())
 
     def _group(self, model: Any, put: list[tuple[Term, Term]]) -> int:
         names = dict(put)
@@ -375,110 +354,3 @@ def _array(buffer: Buffer, interpretation: Any) -> Array:
             if at < buffer.length:
                 found[at] = entry.value().as_long()
     return found.astype(buffer.dtype.numpy)
-
-
-# The replay
-
-
-class _Enough(Exception):
-    """As many accesses as are looked at."""
-
-
-class _Meetings(Phased):
-    """Notes who does what to one array, after how many barriers, and what was read before it was written."""
-
-    def __init__(self, kernel: Kernel, array: str) -> None:
-        super().__init__(kernel)
-        self.array = array
-        self.rows: list[Array] = []
-        self.unwritten: tuple[int, Use] | None = None
-        self.written: set[tuple[int, int]] = set()
-        self.known: list[Use] = []
-
-    def access(self, s: InterpreterState, check: AccessCheck, at: Array, active: Array | None, values: Array) -> None:
-        if check.buffer.name != self.array:
-            return
-        if sum(r.shape[1] for r in self.rows[-64:]) * max(1, len(self.rows) / 64) > _NOTED:
-            raise _Enough
-        on = np.broadcast_to(np.True_ if active is None else active, s.shape)
-        group, thread = np.nonzero(on)
-        first = np.broadcast_to(at, s.shape)[group, thread]
-        verb = (Verb.READS, Verb.UPDATES, Verb.WRITES).index(check.verb)
-        for lane in range(check.lanes):
-            number = np.full(group.shape, len(self.known))
-            self.rows.append(np.stack([first + lane, self.groups[group], thread, self.epochs[check.buffer.space][group],
-                                       np.full(group.shape, verb), number]))  # fmt: skip
-            if check.buffer.space != AddressSpace.WORKGROUP:
-                continue
-            keys = list(zip(self.groups[group].tolist(), (first + lane).tolist(), strict=True))
-            if check.takes and self.unwritten is None:
-                for which, key in enumerate(keys):
-                    if key not in self.written:
-                        self.unwritten = key[1], use_of(s, check, int(group[which]), int(thread[which]))
-                        break
-            if check.verb != Verb.READS:
-                self.written.update(keys)
-        self.known.append(use_of(s, check, 0, 0))
-
-    def race(self) -> tuple[int, tuple[Use, Use]] | None:
-        """An element and two uses of it that race."""
-        if not self.rows:
-            return None
-        rows = np.concatenate(self.rows, axis=1)
-        rows = rows[:, np.lexsort((rows[4], rows[2], rows[1], rows[0]))]
-        x, y, _ = self.kernel.grid
-        ends = np.flatnonzero(np.diff(rows[0])) + 1
-        storage = any(b.name == self.array for b in self.kernel.buffers)
-        for part in np.split(rows, ends, axis=1):
-            if (
-                (part[4] == 0).all()
-                or (part[4] == 1).all()
-                or len({*zip(part[1].tolist(), part[2].tolist(), strict=True)}) < 2
-            ):
-                continue
-            columns = list({tuple(c): None for c in part.T.tolist()})[:256]
-            for i, a in enumerate(columns):
-                for b in columns[:i]:
-                    if (a[1:3] == b[1:3]) or {a[4], b[4]} in ({0}, {1}):
-                        continue
-                    if (a[1] != b[1] and storage) or (a[1] == b[1] and a[3] == b[3]):
-                        uses = []
-                        for c in (a, b):
-                            known = self.known[c[5]]
-                            where = (c[1] % x, c[1] // x % y, c[1] // (x * y))
-                            uses.append(Use(where, c[2], (), known.verb, known.access, known.place))
-                        return a[0], (uses[0], uses[1])
-        return None
-
-
-def _replay(kernel: Kernel, claim: Claim, array: str, candidate: _Candidate) -> Verdict | None:
-    """A verdict that refutes `claim` about `array`, if the launch does what it must not."""
-    buffers = [*kernel.buffers, *kernel.local]
-    buffer = next(b for b in buffers if b.name == array)
-    only = None if candidate.made_up or len(set(candidate.groups)) > 1 else candidate.groups[0]
-    arrays = [candidate.contents.get(b, np.zeros(b.length, b.dtype.numpy)).copy() for b in kernel.buffers]
-    watch = _Meetings(kernel, array)
-    told = [f"{name} = {value}" for name, value in candidate.params.items()]
-    told += [f"what z3 puts in {b.name}" for b in candidate.contents]
-    given = f"for {', '.join(told)}" if told else ""
-    try:
-        interpret(kernel, arrays, candidate.params, watch=watch, only=only)
-    except _Enough:
-        if candidate.promised:
-            return None
-    except KernelError as error:
-        outside = f" {array} at " in str(error) and ("coordinate" in str(error)) == (claim is Claim.INSIDE_ITS_SHAPE)
-        if claim not in (Claim.IN_BOUNDS, Claim.INSIDE_ITS_SHAPE) or not outside:
-            return None
-        return Verdict(claim, Status.REFUTED, f"replayed{' ' + given if given else ''}: {error}", array, by="z3")
-    if claim is Claim.NO_RACES and (met := watch.race()) is not None:
-        writing = {u.verb for u in met[1]} == {Verb.WRITES}
-        reason = "two invocations write one element" if writing else "one changes what another uses"
-        return Verdict(
-            claim, Status.REFUTED, reason, array, Witness(array, buffer.note, met[0], met[1], given), by="z3"
-        )
-    if claim is Claim.WRITTEN_BEFORE_READ and watch.unwritten is not None:
-        element, use = watch.unwritten
-        witness = Witness(array, buffer.note, element, (use,), given)
-        return Verdict(claim, Status.REFUTED, "nobody has written it", array, witness, by="z3")
-    return None

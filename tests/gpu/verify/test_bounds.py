@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.gpu.ir import (
-    Ascending,
     Buffer,
+    ElementOrder,
+    Elements,
     Expr,
     If,
     Kernel,
@@ -219,7 +220,10 @@ def test_what_a_number_of_the_launch_adds_is_tried_at_both_ends(least: int, most
 def test_elements_of_an_ascending_array_are_ordered_by_their_places_alone() -> None:
     """Below one that is below 8 are those before it; not those behind it, nor those of another array."""
     other = Buffer("other", u32, 65)
-    said = [Ascending(buffer, const(0), const(65), f"{buffer.name} is ascending") for buffer in (DATA, other)]
+    said = [
+        Elements(ElementOrder.ASCENDING, buffer, const(0), const(65), f"{buffer.name} is ascending")
+        for buffer in (DATA, other)
+    ]
     for at, proven in ((load(DATA, TID), True), (load(DATA, TID + 1), False), (load(other, TID), False)):
         y = Buffer("y", u32, 8, writable=True)
         limit = load(DATA, TID + 1) if proven else load(DATA, TID)

@@ -50,6 +50,49 @@ def shifted(lo: Any, hi: Any) -> Any:
     return (lo + hi) >> 1
 
 
+def search_between(middle: Callable[[Any, Any], Any], said: tuple[int, int] | None) -> gpu.KernelFunction:
+    """The same from one number of the data to another, of which bounds may be said."""
+
+    @gpu.kernel(sizes="known")
+    def search(x: Tensor, ends: Tensor, keys: Tensor, y: Tensor) -> None:
+        gpu.launch(threads=KEYS)
+        if said is not None:
+            gpu.assume(ends, bounds=said)
+        lo, hi, key = ends[0], ends[1], keys[gpu.thread]
+        while lo < hi:
+            mid = middle(lo, hi)
+            if x[mid] < key:
+                lo = mid + 1
+            else:
+                hi = mid
+        y[gpu.thread] = lo
+
+    return search
+
+
+@pytest.mark.parametrize(
+    ("middle", "said", "bounded", "inside"),
+    [
+        (half, (0, 1001), True, True),
+        (half_of_the_rest, (0, 1001), True, True),
+        (half, (0, 1003), True, False),
+        (half, None, False, False),  # the sum of both may wrap
+    ],
+)
+def test_a_search_between_numbers_of_the_data(
+    middle: Callable[[Any, Any], Any], said: tuple[int, int] | None, bounded: bool, inside: bool
+) -> None:
+    search = search_between(middle, said)
+    x = np.sort(np.random.default_rng(0).random(1000, F))
+    keys, y = np.random.default_rng(1).random(KEYS, F), np.zeros(KEYS, U)
+    found = statuses(search, x, np.array([0, 1000], U), keys, y)
+    assert (found["bounded loops"] == "proven", found["in bounds x"] == "proven") == (bounded, inside), found
+    for ends in ([0, 1000], [300, 310], [10, 9], [1000, 1000]):
+        search.interpret(x, np.array(ends, U), keys, y, check=True)
+        wanted = ends[0] + np.searchsorted(x[ends[0] : ends[1]], keys)
+        assert (y == wanted).all()
+
+
 @pytest.mark.parametrize("count", [1, 7, 1000, 1024])
 @pytest.mark.parametrize("dtype", ["u32", "i32"])
 @pytest.mark.parametrize("middle", [half, half_of_the_rest, shifted])

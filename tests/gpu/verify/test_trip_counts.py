@@ -18,8 +18,9 @@ THREADS, GROUPS, MOST = 8, 3, 40
 
 @gpu.kernel(sizes="known")
 def strips(p: "u32", y, *, form):
-    """Thread t of group g writes y[x * p + k + c] for k below p + more, by steps."""
-    who, more, step, c, bounded = form
+    """Thread t of group g writes y[x * p + k + c] for k below p + more, by steps; or the threads of a group share those
+    of its number x, or each digit k has p digits of its own."""
+    who, more, step, c, bounded, way = form
     gpu.launch(grid=GROUPS, threads=THREADS)
     if bounded:
         gpu.assume(p <= MOST)
@@ -27,10 +28,17 @@ def strips(p: "u32", y, *, form):
     x = {"all": g * THREADS + t, "own": t, "pairs": (g * THREADS + t) // 2, "apart": (g * THREADS + t) * 2, "group": g}[
         who
     ]
-    for k in gpu.loop(p + more, step=step):
-        i = x * p + k + c
-        if i < size(y):
-            y[i] = g * THREADS + t
+    first, step = (t, step * THREADS // 2) if way == "shared" else (0, step)
+    for k in gpu.loop(p + more, start=first, step=step):
+        if way == "digits":
+            for j in gpu.loop(p):
+                i = (x * p + k) * p + j + c
+                if i < size(y):
+                    y[i] = g * THREADS + t
+        else:
+            i = x * p + k + c
+            if i < size(y):
+                y[i] = g * THREADS + t
 
 
 @gpu.kernel(sizes="known")
@@ -46,12 +54,16 @@ def strips_of_data(strides, y):
 def judge(number: int) -> str:
     draw = random.Random(number)
     usual = draw.random() < 0.5
+    way = draw.choice(["own", "own", "shared", "digits"])
     form = (
-        draw.choice(["all", "all", "all", "own", "pairs", "apart", "group"]),
+        draw.choice(
+            ["group", "group", "own"] if way == "shared" else ["all", "all", "all", "own", "pairs", "apart", "group"]
+        ),
         0 if usual else draw.choice([0, 1]),
-        draw.choice([1, 1, 2, 3]),
+        draw.choice([2, 2, 1, 3] if way == "shared" else [1, 1, 2, 3]),
         draw.choice([0, 0, 1, 5]),
         draw.random() < 0.8,
+        way,
     )
     y = np.zeros(500, np.uint32)
     found = strips.verify(1, y, form=form, prover="cutepy")
@@ -61,11 +73,17 @@ def judge(number: int) -> str:
         try:
             if p <= MOST:
                 strips.interpret(p, y, form=form, check=True)
-            elif form[0] == "all" and p * (THREADS * GROUPS - 1) >= 1 << 32:
+            elif form[0] == "all" and way != "shared" and p * (THREADS * GROUPS - 1) >= 1 << 32:
                 assert status is not Status.PROVEN, (number, form, p)
         except VerificationError as error:
             assert status is not Status.PROVEN, (number, form, p, error)
     return str(status)
+
+
+@pytest.mark.parametrize("form", [("group", 0, 2, 0, True, "shared"), ("all", 0, 1, 0, True, "digits")])
+def test_digits_below_an_unknown_base_have_digits_of_their_own(form: tuple[object, ...]) -> None:
+    found = strips.verify(1, np.zeros(500, np.uint32), form=form, prover="cutepy")
+    assert [v.status for v in found.verdicts if v.claim is Claim.NO_RACES] == [Status.PROVEN], found
 
 
 @pytest.mark.parametrize("slice_", range(2))

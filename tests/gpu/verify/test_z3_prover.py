@@ -9,8 +9,9 @@ from cutepy.gpu.ir import Buffer, Kernel, Store, builtin, load, new_arena
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.gpu.verify import Z3_CLAIMS, Claim
+from cutepy.gpu.verify.replay import Kept, TooLong
 from cutepy.gpu.verify.smt_encoding import MOST
-from cutepy.gpu.verify.z3_prover import Statistics, _Enough, _Meetings, decide_by_z3
+from cutepy.gpu.verify.z3_prover import Statistics, decide_by_z3
 from cutepy.tensor import Tensor
 from cutepy.tensor.dtypes import u32
 
@@ -293,7 +294,7 @@ def test_of_a_large_launch_the_workgroup_of_the_fault_is_replayed_alone(monkeypa
         replayed.append(options["only"])
         return interpret(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("cutepy.gpu.verify.z3_prover.interpret", noting)
+    monkeypatch.setattr("cutepy.gpu.verify.replay.interpret", noting)
     assert by_z3(outside_once, "in bounds", "y", u(64), bad=1234) == "refuted"
     assert replayed == [1234]
 
@@ -306,10 +307,11 @@ def many_times(y: Tensor) -> None:
 
 
 def test_a_replay_ends_where_enough_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most as many uses as `_NOTED` and one access of the launch more."""
-    monkeypatch.setattr("cutepy.gpu.verify.z3_prover._NOTED", 1000)
+    """At most as many uses as `ACCESSES` and one access of the launch more, or `STEPS` places of the text."""
     kernel = many_times.ir(u(6400))
-    watch = _Meetings(kernel, "y")
-    with pytest.raises(_Enough):
-        interpret(kernel, [u(6400)], {}, watch=watch)
-    assert 1000 < sum(rows.shape[1] for rows in watch.rows) <= 1000 + 64
+    for limit, most in (("ACCESSES", 1000), ("STEPS", 20)):
+        with monkeypatch.context() as patched, pytest.raises(TooLong):
+            patched.setattr(f"cutepy.gpu.verify.replay.{limit}", most)
+            watch = Kept(kernel, "y")
+            interpret(kernel, [u(6400)], {}, watch=watch)
+        assert most < (watch.accesses if limit == "ACCESSES" else watch.steps) <= most + 64
