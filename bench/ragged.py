@@ -14,6 +14,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -41,71 +44,125 @@ from cutepy import (
     ops,
     size,
 )
-from cutepy.tensor import FMA, padded, universal_copy
+from cutepy.tensor import FMA, TiledCopy, TiledMMA, padded, universal_copy
 
 ENOUGH = 0.02
-EIGHT = Layout((16, 4, 2), (4, 1, 64))  # eight rows of 128 a thread: two blocks of four
-PRODUCTS = make_tiled_mma(FMA, Layout((16, 16, 1), (16, 1, 0)), (EIGHT, EIGHT, None))
-# Four rows a thread, transposed in registers: then shared memory is written and read in vectors alone.
-COPIES = make_tiled_copy(universal_copy(4), Layout((32, 8), (8, 1)), Layout((4, 2)))
-NARROW = make_tiled_mma(FMA, Layout((16, 8, 1), (8, 1, 0)), (EIGHT, Layout((8, 4, 2), (4, 1, 32)), None))
-PATCHES = make_tiled_copy(universal_copy(4), Layout((32, 4), (4, 1)), Layout((4, 4)))
-FILTERS = make_tiled_copy(universal_copy(4), Layout((16, 8), (8, 1)), Layout((4, 2)))
 
 
-def product(a, b, c, acc, steps, deep):
-    """acc += the products of slabs along k: the next slab is on its way in registers."""
-    next_a, next_b = (make_fragment_like(x.source(_, _, 0)) for x in (a, b))
-    copy(a.source(_, _, 0), next_a)
-    copy(b.source(_, _, 0), next_b)
+def blocks_of_four(threads: int, count: int) -> Layout:
+    """(thread, value) -> row: so many blocks of four rows a thread, all threads side by side in each."""
+    return Layout((threads, 4, count), (4, 1, 4 * threads))
+
+
+def side_by_side(tm: int, tn: int) -> Layout:
+    """(m, n, k) -> thread of tm x tn: 8 x 4 of them are a subgroup, which reads few different rows and columns."""
+    return Layout(((8, tm // 8), (4, tn // 4), 1), ((4, 8 * tn), (1, 32), 0))
+
+
+def copies(rows: int, columns: int, along: int) -> TiledCopy:
+    """rows x columns threads bring four rows by `along` columns each, transposed in registers: shared memory is written
+    and read in vectors alone."""
+    return make_tiled_copy(universal_copy(4), Layout((rows, columns), (columns, 1)), Layout((4, along)))
+
+
+# 16 rows and 8 columns of the result a thread.
+PRODUCTS = make_tiled_mma(FMA, side_by_side(8, 16), (blocks_of_four(8, 4), blocks_of_four(16, 2), None))
+COPIES, TAPS = copies(32, 4, 2), copies(8, 16, 1)
+
+
+@gpu.static_type
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """How a workgroup computes `count` blocks of pixels (q, p, image) and 64 filters; between two columns of a slab
+    there are `pad` elements."""
+
+    count: int
+    block: tuple[int, int, int]
+    products: TiledMMA
+    pad: int
+
+
+# Tiles of 128 pixels, where there are many; three blocks of 32, two such workgroups on each of 132 processors, where
+# these would else have one tile or two. With the larger pad four do not fit on a processor.
+CONVOLUTIONS = {
+    1: Convolution(
+        1,
+        (16, 8, 1),
+        make_tiled_mma(FMA, side_by_side(16, 8), (blocks_of_four(16, 2), blocks_of_four(8, 2), None)),
+        4,
+    ),
+    2: Convolution(
+        3,
+        (8, 4, 1),
+        make_tiled_mma(FMA, side_by_side(8, 16), (blocks_of_four(8, 1), blocks_of_four(16, 1), None)),
+        12,
+    ),
+}
+
+
+def product(slabs: Sequence[Any], parts: Sequence[Any], steps: int, deep: int, stages: int = 1) -> None:
+    """Add to each of `parts` the products of slabs along k, of which `stages` lie in shared memory: the next one is on
+    its way in registers."""
+    ahead = [make_fragment_like(x.source(_, _, 0)) for x in slabs]
+    for slab, held in zip(slabs, ahead, strict=True):
+        copy(slab.source(_, _, 0), held)
     for k in gpu.loop(steps):
-        copy(next_a, a.target)
-        copy(next_b, b.target)
+        stage = (k % stages,) if stages > 1 else ()
+        for slab, held in zip(slabs, ahead, strict=True):
+            copy(held, slab.target(_, _, *stage))
         gpu.barrier()
         after = gpu.minimum(k + 1, steps - 1)
-        copy(a.source(_, _, after), next_a)
-        copy(b.source(_, _, after), next_b)
+        for slab, held in zip(slabs, ahead, strict=True):
+            copy(slab.source(_, _, after), held)
         for kk in gpu.unroll(deep):
-            gemm(c.A(_, kk), c.B(_, kk), acc)
-        gpu.barrier()
+            for c, acc in parts:
+                gemm(c.A(_, kk, *stage), c.B(_, kk, *stage), acc)
+        if stages == 1:
+            gpu.barrier()
 
 
 @gpu.kernel(sizes="known")
 def grouped(A, B, offsets, C):
     """C[rows of e] = A[rows of e] @ B[e].T: A (rows, k), B (experts, n, k), C (rows, n)."""
-    gpu.launch(grid=(ceil_div(size(C, 1), 128), ceil_div(size(A, 0), 128), size(B, 0)), threads=256)
+    gpu.launch(grid=(ceil_div(size(C, 1), 128), ceil_div(size(A, 0), 128), size(B, 0)), threads=PRODUCTS.threads)
     gpu.assume(offsets, ascending=True)
     column, turn, e = gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
     first, stop = (gpu.minimum(offsets[e + end], size(A, 0)) for end in (0, 1))
     row = first + turn * 128
     if row < stop:
-        sA, sB = gpu.shared("f32", (128, 16), pad=4), gpu.shared("f32", (128, 16), pad=4)
-        gA = local_tile(gpu.ragged(A, row, stop), (128, 16), (0, _))
+        sA, sB = gpu.shared("f32", (128, 8, 2), pad=4), gpu.shared("f32", (128, 8, 2), pad=4)
+        gA = local_tile(gpu.ragged(A, row, stop), (128, 8), (0, _))
         gC = local_tile(gpu.ragged(C, row, stop), (128, 128), (0, column))
-        a, b = COPIES.thread(gA, sA), COPIES.thread(local_tile(B(e, _, _), (128, 16), (column, _)), sB)
+        a, b = COPIES.thread(gA, sA), COPIES.thread(local_tile(B(e, _, _), (128, 8), (column, _)), sB)
         c = PRODUCTS.thread(sA, sB, gC)
         acc = make_fragment_like(c.C)
         clear(acc)
-        product(a, b, c, acc, size(gA, 2), 16)
+        product((a, b), [(c, acc)], size(gA, 2), 8, stages=2)
         copy(acc, c.C)
 
 
 @gpu.kernel(sizes="known")
-def convolve(x, filters, result, *, stride, padding):  # (c,w,h,i), (f,(c,s,r)), ((q,p,i),f)
-    """128 pixels of one image and 64 filters a workgroup, 16 channels of a tap at a time."""
+def convolve(x, filters, result, *, stride, padding, plan):  # (c,w,h,i), (f,(c,s,r)), ((q,p,i),f)
+    """Some blocks of pixels and 64 filters a workgroup, 16 channels of a tap at a time."""
     (q, p, images), (f, taps) = result.shape[0], filters.shape
-    gpu.launch(grid=(ceil_div(q, 16) * ceil_div(p, 8) * images, ceil_div(f, 64)), threads=128)
-    tile, block, one_tap = gpu.workgroup.x, gpu.workgroup.y, (16, 1, 1)
+    total = ceil_div(q, plan.block[0]) * ceil_div(p, plan.block[1]) * images
+    gpu.launch(grid=(ceil_div(total, plan.count), ceil_div(f, 64)), threads=plan.products.threads)
     steps = (stride * E(1), stride * E(2), E(3)), (E(0), E(1), E(2))
     patches = composition(padded(x, (0, padding, padding, 0)), Layout(((q, p, images), taps), steps))
-    gA, gB = local_tile(patches, ((16, 8, 1), one_tap), (tile, _)), local_tile(filters, (64, one_tap), (block, _))
-    sA, sB = gpu.shared("f32", (128, 16), pad=4), gpu.shared("f32", (64, 16), pad=4)
-    a, b = PATCHES.thread(gA, sA), FILTERS.thread(gB, sB)
-    c = NARROW.thread(sA, sB, local_tile(result, ((16, 8, 1), 64), (tile, block)))
-    acc = make_fragment_like(c.C)
-    clear(acc)
-    product(a, b, c, acc, size(gB, 2), 16)
-    copy(acc, c.C)
+    column, one_tap, sB = gpu.workgroup.y, (16, 1, 1), gpu.shared("f32", (64, 16), pad=plan.pad)
+    slabs, parts = [], []
+    for j in range(plan.count):
+        tile, sA = gpu.workgroup.x * plan.count + j, gpu.shared("f32", (prod(plan.block), 16), pad=plan.pad)
+        pixels = local_tile(patches, (plan.block, one_tap), (gpu.minimum(tile, total - 1), _))
+        c = plan.products.thread(sA, sB, local_tile(result, (plan.block, 64), (tile, column)))
+        slabs.append(TAPS.thread(pixels, sA))
+        parts.append((c, make_fragment_like(c.C)))
+        clear(parts[j][1])
+    slabs.append(TAPS.thread(local_tile(filters, (64, one_tap), (column, _)), sB))
+    product(slabs, parts, size(slabs[-1].source, 2), 16)
+    for j in range(plan.count):
+        if gpu.workgroup.x * plan.count + j < total:
+            copy(parts[j][1], parts[j][0].C)
 
 
 @gpu.kernel(sizes="known")
@@ -183,8 +240,8 @@ def cases(small: bool) -> list[Case]:
         def far(memory: Any = memory, wanted: Any = wanted) -> float:
             return error_of(memory.numpy()[: wanted.size], wanted.ravel())
 
-        add(f"convolution, stride {stride}", lambda y=y, s=stride: convolve(x, w, y, stride=s, padding=1),  # type: ignore[misc]
-            2 * i * q * q * filters * c * 9, "TFLOP/s", far)  # fmt: skip
+        run = partial(convolve, x, w, y, stride=stride, padding=1, plan=CONVOLUTIONS[stride])
+        add(f"convolution, stride {stride}", run, 2 * i * q * q * filters * c * 9, "TFLOP/s", far)
     # A stencil and a copy.
     edge = 16 if small else 256
     grid = np.asfortranarray(rng.random((edge, edge, edge), f))
