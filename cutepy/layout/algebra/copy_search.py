@@ -211,6 +211,7 @@ class CopyProblem(NamedTuple):
         return linear_layout_of(columns, shape)
 
 
+@lru_cache(maxsize=16)  # a text, its picture and its story ask for one and the same
 def distribute(problem: CopyProblem, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | None:
     """The layout of fewest transactions, and for each side what it takes and needs; None if none has such accesses.
 
