@@ -5,7 +5,6 @@ Law: `fetch(t).result()` is `t.numpy(copy=True)` at the call; `np.from_dlpack(t)
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -43,6 +42,8 @@ class PendingArray:
 
     def __await__(self) -> Generator[Any, None, Array]:
         while not self.done():
+            import asyncio  # 35 ms that only who waits needs
+
             yield from asyncio.sleep(POLL_SECONDS).__await__()
         return self.result()
 

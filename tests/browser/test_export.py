@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import transformer
 from harness import Browser
+from shares import ALL
 
 from cutepy import gpu, local_tile, make_tensor, ops
 from cutepy.errors import DeviceError
@@ -18,8 +19,15 @@ from cutepy.gpu.targets.interpreter import interpret
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import example_cases
 
-#: No browser has matrices of a subgroup; `scan` is two launches, which a recording exports.
-CASES = [(name, variant) for name, variant in example_cases.CASES if name not in ("attention_matrices", "scan")]
+#: No browser has matrices of a subgroup; `scan` is two launches, which a recording exports. The first variant of each
+#: example, and each in another type: other sizes and orders are other numbers in the same module.
+CASES = [
+    (name, variant)
+    for name, variants in example_cases.VARIANTS.items()
+    if name not in ("attention_matrices", "scan")
+    for at, (variant, chosen) in enumerate(variants.items())
+    if ALL or at == 0 or "dtype" in chosen or "gradient" in chosen
+]
 
 
 def same(mine: np.ndarray, want: np.ndarray) -> None:
