@@ -10,8 +10,6 @@ from tensor.opaque import Opaque, OpaqueEngine, reveal
 from cutepy.errors import TensorError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _, make_ordered_layout, size, zipped_divide
 from cutepy.tensor import (
-    ALLOCATOR,
-    CURRENT_THREAD,
     FMA,
     DType,
     Tensor,
@@ -37,6 +35,7 @@ from cutepy.tensor import (
     transform,
     universal_copy,
 )
+from cutepy.tensor.engine import ALLOCATOR, CURRENT_THREAD
 
 Number = Callable[[int], object]
 
