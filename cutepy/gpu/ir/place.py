@@ -42,6 +42,12 @@ def user_place() -> str:
     return "kernel" if frame is None else place_of(frame.f_code.co_filename, frame.f_lineno)
 
 
+def caller_place(depth: int = 1) -> str:
+    """`file:line` of what called the function that asks, or of the caller `depth` calls further out."""
+    frame = sys._getframe(depth + 1)
+    return place_of(frame.f_code.co_filename, frame.f_lineno)
+
+
 @lru_cache(maxsize=4096)
 def place_of(path: str, line: int) -> str:
     """A source location as text: `file:line`."""

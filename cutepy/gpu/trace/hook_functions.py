@@ -11,7 +11,7 @@ from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ..ir import Const, Expr
 from ..ir.expr import arena, describe
-from ..ir.place import KERNEL_FILE, place_of
+from ..ir.place import KERNEL_FILE, caller_place
 from ..ir.simplify import simplify
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
@@ -48,11 +48,9 @@ def target(function: Any) -> Any:
 def _print(*values: object, **options: Any) -> None:
     """`print`, which knows nothing of the number that a value will be on the GPU."""
     if (one := next((value for value in values if isinstance(value, Expr)), None)) is not None:
-        frame = sys._getframe(1)
         raise KernelError(
-            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: print runs once, while the kernel is traced, and "
-            f"{describe(one)} is known only on the GPU: gpu.print(...) prints what each thread has, in interpret(...); "
-            "print(str(...)) shows the expression"
+            f"{caller_place()}: print runs once, while the kernel is traced, and {describe(one)} is known only on the "
+            "GPU: gpu.print(...) prints what each thread has, in interpret(...); print(str(...)) shows the expression"
         )
     print(*values, **options)
 
@@ -69,22 +67,19 @@ def tried(began: tuple[int, int], kinds: Callable[[], tuple[Any, ...]]) -> None:
         return
     for kind in [one for some in kinds() for one in (some if isinstance(some, tuple) else (some,))]:
         if issubclass(IndexError, kind) or issubclass(kind, ArithmeticError):
-            frame = sys._getframe(1)
             raise KernelError(
-                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: except {kind.__name__}: a GPU raises nothing: "
-                "an index outside is kept inside, or refuted by verify(...), and a divisor 0 acts as 1; ask before, "
-                "`if i < x.size:`, and keep what is Python's alone in a try of its own"
+                f"{caller_place()}: except {kind.__name__}: a GPU raises nothing: an index outside is kept inside, or "
+                "refuted by verify(...), and a divisor 0 acts as 1; ask before, `if i < x.size:`, and keep what is "
+                "Python's alone in a try of its own"
             )
 
 
 def identified(value: object) -> object:
     """What is compared with True or False by `is`."""
     if isinstance(value, Expr):
-        frame = sys._getframe(1)
         raise KernelError(
-            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: `is` compares objects of Python, and "
-            f"{describe(value)} is "
-            "known only on the GPU: write the condition itself, or `not` of it"
+            f"{caller_place()}: `is` compares objects of Python, and {describe(value)} is known only on the GPU: write "
+            "the condition itself, or `not` of it"
         )
     return value
 
@@ -105,11 +100,9 @@ def _isinstance(value: object, kinds: Any) -> bool:
 def _check_kind(value: object, kinds: Any, instead: str) -> None:
     asked = kinds if isinstance(kinds, tuple) else (kinds,)
     if isinstance(value, Expr) and any(kind in asked for kind in (int, float, bool, complex)):
-        frame = sys._getframe(2)
         raise KernelError(
-            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {describe(value)} is known only on the GPU, "
-            f"and is no "
-            f"number of Python there: ask {instead}, or for v.dtype"
+            f"{caller_place(2)}: {describe(value)} is known only on the GPU, and is no number of Python there: ask "
+            f"{instead}, or for v.dtype"
         )
 
 
@@ -126,13 +119,11 @@ def look() -> None:
     """After a statement that may have changed an object of Python's."""
     trace = tracing()
     if trace is not None and trace.open:
-        frame = sys._getframe(1)
-        trace.open[-1].look(place_of(frame.f_code.co_filename, frame.f_lineno))
+        trace.open[-1].look(caller_place())
 
 
 def leave(kind: str, blocks: tuple[Block | Unrolled, ...], value: object = None) -> object:
     """Before a statement that leaves blocks."""
-    frame = sys._getframe(1)
     for block in reversed(blocks):
         if isinstance(block, Block):
             way = {
@@ -140,8 +131,8 @@ def leave(kind: str, blocks: tuple[Block | Unrolled, ...], value: object = None)
                 "yield": "write the block where the value is used",
             }.get(kind, "write `if condition: return` outside loops, or put what follows under the opposite condition")
             raise KernelError(
-                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {kind} inside {block.what}: it would be done "
-                f"once while tracing, and not by each thread; {way}"
+                f"{caller_place()}: {kind} inside {block.what}: it would be done once while tracing, and not by each "
+                f"thread; {way}"
             )
     return value
 
@@ -161,13 +152,10 @@ def conditional(subject: Any, tables: Tables, cells: FunctionType) -> Unrolled |
 
 def branching(test: object, tables: Tables, cells: FunctionType) -> Unrolled | Branch:
     """What `if test:` goes through."""
-    frame = sys._getframe(1)
     test = _not_0(test)
     condition = simplify(truth(test)) if isinstance(test, Expr) else test
     if isinstance(condition, Expr) and not isinstance(condition, Const):
-        return Branch(
-            "if", place_of(frame.f_code.co_filename, frame.f_lineno), condition, tables, cells_of(cells), frame
-        )
+        return Branch("if", caller_place(), condition, tables, cells_of(cells), sys._getframe(1))
     return Unrolled(runs=bool(condition.value) if isinstance(condition, Const) else bool(condition))
 
 
