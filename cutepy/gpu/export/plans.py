@@ -31,13 +31,6 @@ ARRAYS = {
 
 def plan(data: Mapping[str, Any], variant: Mapping[str, Any], used: Sequence[set[str]], own: Sequence[int]) -> str:
     """The plan of a variant, an arrow function; each launch binds what its text has `used`, and `own` are its texts."""
-    return min((_plan(data, variant, used, own, alike) for alike in (False, True)), key=len)
-
-
-def _plan(
-    data: Mapping[str, Any], variant: Mapping[str, Any], used: Sequence[set[str]], own: Sequence[int], alike: bool
-) -> str:
-    """The same; where tensors are `alike` one function asks for the numbers of them all."""
     js = Script({n["name"]: n["least"] for n in data["numbers"] if "least" in n})
     asked = []
     for number in data["numbers"]:
@@ -49,7 +42,7 @@ def _plan(
     tensors = [_Tensor(buffer, data["numbers"]) for buffer in data["buffers"]]
     families: dict[Any, list[_Tensor]] = {}
     for slot, tensor in enumerate(tensors):
-        families.setdefault((tensor.family if alike and tensor.numbers else slot), []).append(tensor)
+        families.setdefault(tensor.family if tensor.numbers else slot, []).append(tensor)
     functions = [_Family(js, family) for family in families.values() if family[1:]]
     singles = [family[0] for family in families.values() if not family[1:]]
 
