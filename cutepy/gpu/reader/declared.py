@@ -34,8 +34,7 @@ _SCALARS = {"f32": f32, "f16": f16, "i32": i32, "u32": u32, "bool": bool_}
 LETTERS = {"f": f32, "h": f16, "i": i32, "u": u32}
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "cube": 2, "external": 2}
 _FORMATS = {"uint": u32, "sint": i32}
-_SHAPED = re.compile(r"(vec[234]|mat[234]x[234])[fhiu]?")
-_SHORT = re.compile(r"(vec[234]|mat[234]x[234])([fhiu])")
+_SHAPED = re.compile(r"(?:vec|mat([234])x)([234])([fhiu]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +105,11 @@ class ModuleReader(ABC):
         name = node.text
         if name in _SCALARS:
             return _SCALARS[name]
-        if short := _SHORT.fullmatch(name):
-            return _shaped(short[1], LETTERS[short[2]])
-        if _SHAPED.fullmatch(name) and node.parts:
-            item = self.type(node.part(0))
+        if (shaped := _SHAPED.fullmatch(name)) and (shaped[3] or node.parts):
+            item = LETTERS[shaped[3]] if shaped[3] else self.type(node.part(0))
             assert isinstance(item, DType)
-            return _shaped(name, item)
+            column = VectorType(int(shaped[2]), item)
+            return VectorType(int(shaped[1]), column) if shaped[1] else column
         if name == "array" and node.parts:
             return ArrayType(self.type(node.part(0)), self.whole(node.part(1)) if len(node.parts) > 1 else None)
         if name == "atomic":
@@ -235,12 +233,6 @@ class ModuleReader(ABC):
         found = variable.held[key]
         assert isinstance(found, ir.Expr)
         return found
-
-
-def _shaped(name: str, item: DType) -> Type:
-    if name.startswith("vec"):
-        return VectorType(int(name[3]), item)
-    return VectorType(int(name[3]), VectorType(int(name[5]), item))
 
 
 def handle_type(name: str, parts: list[SyntaxNode]) -> HandleType | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator as op
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import reduce
+from math import fmod
+from typing import Any
 
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from .. import ir
@@ -364,19 +367,19 @@ def _number(text: str) -> Scalar:
     return number
 
 
+#: Operators of two literals. Remainders have the sign of the dividend, in WGSL as in C.
+_OF_LITERALS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": op.add, "-": op.sub, "*": op.mul, "&": op.and_, "|": op.or_, "^": op.xor, "<<": op.lshift, ">>": op.rshift,
+    "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,
+}  # fmt: skip
+
+
 def _folded(operator: str, left: int | float, right: int | float) -> Scalar:
     """An operator of two literals without types."""
-    whole = isinstance(left, int) and isinstance(right, int)
-    if operator in ("<", "<=", ">", ">=", "==", "!="):
-        outcomes = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
-        return ir.const((outcomes | {"==": left == right, "!=": left != right})[operator], bool_)
-    if operator == "/" and not whole:
-        return left / right
-    if operator in ("/", "%"):
-        one, other = int(left), int(right)
-        quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
-        return quotient if operator == "/" else one - quotient * other
-    if operator in ("+", "-", "*"):
-        return {"+": left + right, "-": left - right, "*": left * right}[operator]
-    one, other = int(left), int(right)
-    return {"&": one & other, "|": one | other, "^": one ^ other, "<<": one << other, ">>": one >> other}[operator]
+    if operator in _OF_LITERALS:
+        result = _OF_LITERALS[operator](left, right)
+        return ir.const(result, bool_) if isinstance(result, bool) else result
+    if isinstance(left, float) or isinstance(right, float):
+        return left / right if operator == "/" else fmod(left, right)
+    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return quotient if operator == "/" else left - quotient * right
