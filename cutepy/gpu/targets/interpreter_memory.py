@@ -123,7 +123,7 @@ class AccessCheck:
             if active is not None:
                 outside = outside & active
             if outside.any():
-                group, thread = map(int, np.argwhere(np.broadcast_to(outside, s.shape))[0])
+                group, thread = first_invocation(s, outside)
                 coordinate = int(np.broadcast_to(value, s.shape)[group, thread])
                 raise KernelError(
                     f"{self.context()} coordinate {coordinate} of a mode of {extent}, outside its shape: "
@@ -165,7 +165,7 @@ class AccessCheck:
     def refuse(
         self, s: InterpreterState, at: Array, last: int, put: Callable[[InterpreterState], Array] | None
     ) -> None:
-        group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
+        group, thread = first_invocation(s, (at > last) | (at < 0))
         element = int(at[group, thread])
         size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
         where = self.invocation(s, group, thread)
@@ -193,7 +193,7 @@ def check_wait(s: InterpreterState, check: AccessCheck, stmt: Stmt, at: Array, o
     # The state of the wait: writes so far, which threads wait, where, and what they read.
     now = s.changes[check.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
     if on.any() and s.last_seen.get(stmt) == now:
-        group, thread = map(int, np.argwhere(on)[0])
+        group, thread = first_invocation(s, on)
         raise KernelError(
             f"{check.place}: kernel {check.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
             f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {check.buffer.name} again, and none"
