@@ -244,20 +244,21 @@ def pad(
 
 
 def concat(
-    tensors: Sequence[TensorLike], axis: int = 0, *, engine: Engine | None = None, out: Tensor | None = None
+    tensors: Sequence[TensorLike], axis: int | None = 0, *, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """The elements of tensors one after the other along an axis, in the type in which they meet.
+    """The elements of tensors one after the other along an axis, or without one in a vector, in the type in which they
+    meet.
 
     >>> concat([[1, 2], [3.5]]).numpy().tolist()
     [1.0, 2.0, 3.5]
 
     Raises TensorError for no tensors, for an axis that is not there, and for sizes that differ along another axis.
     """
-    given = [as_tensor(x) for x in tensors]
+    given = [as_tensor(x) for x in tensors] if axis is not None else [ravel(x) for x in tensors]
     if not given:
         raise TensorError("concat([]): there is nothing to join, and no type; give a tensor")
     sizes, dtype = [mode_sizes(x) for x in given], rules.result_type("concat", *[x.dtype for x in given])
-    (along,) = rules.chosen_axes("concat", len(sizes[0]), (axis,))
+    (along,) = rules.chosen_axes("concat", len(sizes[0]), (axis or 0,))
     if len({(len(own), *own[:along], *own[along + 1 :]) for own in sizes}) > 1:
         raise TensorError(f"concat(axis={axis}): the shapes {', '.join(map(str, sizes))} differ along another axis")
     engine = chosen("concat", engine, *given, out)

@@ -45,6 +45,10 @@ def test_concat_and_stack(engine: Any) -> None:
         found = ops.concat(operands, axis, engine=engine)
         with np.errstate(all="ignore"):
             judge(found, np.concatenate([a.astype(dtype or found.numpy().dtype) for a in arrays], axis))
+            judge(
+                ops.concat(operands, None, engine=engine),
+                np.concatenate([a.ravel().astype(found.numpy().dtype) for a in arrays]),
+            )
         alike = [random_operand(rng, shape, "float32") for _ in range(count)]
         place = int(rng.integers(-len(shape) - 1, len(shape) + 1))
         judge(ops.stack([x for x, _ in alike], place, engine=engine), np.stack([a for _, a in alike], place))
