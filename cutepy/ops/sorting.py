@@ -13,7 +13,7 @@ from ..errors import TensorError
 from ..gpu import operations
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, i32, load_all, mode_sizes, rules
 from .engine import Engine, chosen
-from .movement import checked_indices, crop, expand, ravel, reshape
+from .movement import checked_indices, expand, ravel, reshape
 from .pointwise import astype
 
 
@@ -41,16 +41,24 @@ def argsort(
 
     Raises TensorError for complex numbers.
     """
-    return _argsort("argsort", _with_order("argsort", x), axis, descending, engine)
+    return _first("argsort", _with_order("argsort", x), axis, descending, None, engine)
 
 
-def _argsort(call: str, tensor: Tensor, axis: SupportsIndex, descending: bool, engine: Engine | None) -> Tensor:
-    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
+def _first(
+    call: str, tensor: Tensor, axis: SupportsIndex, descending: bool, count: int | None, engine: Engine | None
+) -> Tensor:
+    """The indices of so many elements that come first in order along an axis; of all of them without a number."""
+    sizes = mode_sizes(tensor)
+    (along,) = rules.chosen_axes(call, len(sizes), (axis,))
+    count = sizes[along] if count is None else count
+    if not 0 <= count <= sizes[along]:
+        raise TensorError(f"{call}({tensor}, {count}): of {sizes[along]} elements along axis {along}")
     engine = chosen(call, engine, tensor)
     if engine != "numpy":
-        return operations.ordered(call, tensor, along, descending, engine)
+        return operations.ordered(call, tensor, along, descending, count, engine)
     values = load_all(tensor)
-    return from_array(_falling(values, along) if descending else np.argsort(values, along, stable=True), i32)
+    order = _falling(values, along) if descending else np.argsort(values, along, stable=True)
+    return from_array(np.ascontiguousarray(order[(slice(None),) * along + (slice(0, count),)]), i32)
 
 
 def _falling(values: Array, along: int) -> Array:
@@ -77,7 +85,7 @@ def sort(
     Raises TensorError for complex numbers.
     """
     tensor = _with_order("sort", x)
-    order = _argsort("sort", tensor, axis, descending, engine)
+    order = _first("sort", tensor, axis, descending, None, engine)
     return take_along_axis(tensor, order, axis=axis, engine=engine)
 
 
@@ -90,13 +98,8 @@ def top_k(x: TensorLike, k: int, /, *, axis: SupportsIndex = -1, engine: Engine 
     Raises TensorError for more elements than there are, and as `sort`.
     """
     tensor = _with_order("top_k", x)
-    sizes = mode_sizes(tensor)
-    (along,) = rules.chosen_axes("top_k", len(sizes), (axis,))
-    if not 0 <= k <= sizes[along]:
-        raise TensorError(f"top_k({tensor}, {k}): of {sizes[along]} elements along axis {along}")
-    order = _argsort("top_k", tensor, along, True, engine)
-    first = crop(order, [(0, k if other == along else size) for other, size in enumerate(sizes)])
-    return take_along_axis(tensor, first, axis=along, engine=engine), first
+    first = _first("top_k", tensor, axis, True, k, engine)
+    return take_along_axis(tensor, first, axis=axis, engine=engine), first
 
 
 def take_along_axis(

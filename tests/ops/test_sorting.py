@@ -62,6 +62,8 @@ def test_order_of_rows_of_every_length(length: int, home: Callable[[np.ndarray],
     assert np.array_equal(np.signbit(found.numpy()), np.signbit(np.take_along_axis(x, np.argsort(x, stable=True), 1)))
     down = falling(x, 1)
     judge(ops.argsort(t, descending=True), down)
+    for k in {1, 2, length // 3, length - 1}:
+        judge(ops.top_k(t, k)[1], np.ascontiguousarray(down[:, :k]))
     judge(ops.top_k(t, 2)[0], np.take_along_axis(x, down[:, :2], 1))
     judge(ops.sort(home(np.ascontiguousarray(x.T)), axis=0), np.sort(x.T, 0, stable=True))
 
@@ -137,9 +139,9 @@ def test_the_kernels_are_proven_for_all_sizes() -> None:
         make_tensor(np.zeros(n, d)) for n, d in ((7, "f4"), (9, "f4"), (7, "i4"), (9, "i4"))
     )
     for kernel, arguments, static in (
-        (sort_tiles_kernel, (x, (keys,), order), {"width": SORTED, "descending": True}),
-        (sort_tiles_kernel, (x, (), order), {"width": 16, "descending": False}),
-        (merge_kernel, (keys, order, 16, (more,), again), {}),
+        (sort_tiles_kernel, (x, (keys,), order), {"width": SORTED, "kept": 64, "descending": True}),
+        (sort_tiles_kernel, (x, (), order), {"width": 16, "kept": 16, "descending": False}),
+        (merge_kernel, (keys, order, 16, 32, (more,), again), {}),
         (search_sorted_kernel, (vector, values, (), found), {"right": False}),
         (search_sorted_kernel, (vector, values, (sorter,), found), {"right": True}),
     ):

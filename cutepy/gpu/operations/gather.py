@@ -49,11 +49,9 @@ def taken(x: object, indices: object, axis: int, engine: str, each: bool = False
     out = place.new((*sizes[:axis], taken_from, *sizes[axis + 1 :]), tensor.dtype)
     if not out.size:
         return out
-    given = [place.bring(tensor), *([place.bring(numbers)] if each else [])]
-    # The other axes as two factors, those near in the result's memory first; of more factors copies are taken.
-    views = _around([*given, out], axis) or _around([*[_compact(place, t) for t in given], out], axis)
-    assert views is not None, "compact tensors are two factors around an axis"
-    source, *own, target = views
+    source, *own, target = around(
+        place, [place.bring(t) for t in ((tensor, numbers) if each else (tensor,))], out, axis
+    )
     # Neighbouring threads have neighbours in memory: indices, where these are nearest, or else those along b.
     near, beside = size(target, 0), leaves(target.stride)[0] == 1
     lanes, width = (64, VECTOR) if near > 128 else (8, VECTOR)
@@ -63,9 +61,21 @@ def taken(x: object, indices: object, axis: int, engine: str, each: bool = False
     return out
 
 
-def _around(tensors: list[Tensor], axis: int) -> list[Tensor] | None:
-    """Tensors as (factor, axis, factor) of the axes beside one, in the order of the last one's memory; None where they
-    are more than two factors."""
+def around(place: ExecutionSite, tensors: list[Tensor], out: Tensor, axis: int) -> list[Tensor]:
+    """Tensors and a compact result, alike but for an axis, as (factor, axis, factor), in the order of the result's
+    memory; copies where the axes beside this one are of more factors."""
+    found = _factors([*tensors, out], axis)
+    if found is None:
+        copies = [place.new(mode_sizes(t), t.dtype) for t in tensors]
+        for t, fresh in zip(tensors, copies, strict=True):
+            copied(t, fresh, engine=place.engine)
+        found = _factors([*copies, out], axis)
+        assert found is not None, "compact tensors are two factors around an axis"
+    return found
+
+
+def _factors(tensors: list[Tensor], axis: int) -> list[Tensor] | None:
+    """The same of these tensors, in the order of the last one's memory; None where there are more factors."""
     modes = [mode_layouts(t) for t in tensors]
     along = [own.pop(axis) for own in modes]
     rest = zipped(modes)
@@ -76,10 +86,3 @@ def _around(tensors: list[Tensor], axis: int) -> list[Tensor] | None:
         (first, step), (second, stride) = [*zip(leaves(layout.shape), leaves(layout.stride), strict=True), (1, 0)][:2]
         found.append(with_layout(t, joined([from_modes([first], [step]), own, from_modes([second], [stride])])))
     return found
-
-
-def _compact(place: ExecutionSite, tensor: Tensor) -> Tensor:
-    """A compact copy."""
-    fresh = place.new(mode_sizes(tensor), tensor.dtype)
-    copied(tensor, fresh, engine=place.engine)
-    return fresh

@@ -16,8 +16,8 @@ from ...layout import ceil_div, size
 from ...tensor import DType, Tensor, i32, mode_sizes
 from .. import ArgFold, Expr, cached_launches
 from .copies import filled
-from .domain import THREADS, coordinate_of
-from .fold import as_rows
+from .domain import THREADS, coordinate_of, power_of_two
+from .gather import around
 from .operand import ExecutionSite, place_of, tensor_of
 
 SORTED = 1024
@@ -60,9 +60,12 @@ def merged(keys: Callable[[Any], Expr], place: Any, left: tuple[Any, Any], right
 
 
 @gpu.kernel(sizes={"x": "(?...)", "keys": "(?...)", "order": "(?...)"})
-def sort_tiles_kernel(x: Tensor, keys: tuple[Tensor, ...], order: Tensor, *, width: int, descending: bool) -> None:
-    """Sort each tile of so many columns of each row of x (rows, columns, batch) in shared memory: order[i, j, b] = its
-    columns, and keys[0][i, j, b] = their keys, if more is to be merged."""
+def sort_tiles_kernel(
+    x: Tensor, keys: tuple[Tensor, ...], order: Tensor, *, width: int, kept: int, descending: bool
+) -> None:
+    """Sort each tile of so many columns of each row of x (rows, columns, batch) in shared memory: order[i, :, b] = the
+    columns of the first ones of each tile, so many as are `kept`, and keys[0][i, :, b] = their keys, if more is to be
+    merged."""
     high, (rows, columns, batch) = SORTED // width, (size(x, axis) for axis in range(3))
     extents = ceil_div(rows, high), ceil_div(columns, width), batch
     gpu.launch(grid=prod(extents), threads=THREADS)
@@ -90,29 +93,32 @@ def sort_tiles_kernel(x: Tensor, keys: tuple[Tensor, ...], order: Tensor, *, wid
         for n, (key, column) in zip(each, found, strict=True):
             held[n], at[n] = key, column
         gpu.barrier()
+    # The last tile has fewer, where the order ends.
     for n in each:
-        row, column = above * high + n // width, across * width + n % width
-        with gpu.when((row < rows) & (column < columns)):
+        row, column = above * high + n // width, across * kept + n % width
+        with gpu.when((row < rows) & (n % width < kept) & (column < size(order, 1))):
             for target in keys:
                 target[row, column, b] = held[n]
             order[row, column, b] = gpu.cast(at[n], order.dtype)
 
 
 @gpu.kernel(sizes={"keys": "(?...)", "order": "(?...)", "new_keys": "(?...)", "new_order": "(?...)"})
-def merge_kernel(keys: Tensor, order: Tensor, run: Any, new_keys: tuple[Tensor, ...], new_order: Tensor) -> None:
-    """Merge each two runs of so many sorted columns: their keys and their columns in x."""
+def merge_kernel(
+    keys: Tensor, order: Tensor, run: Any, kept: Any, new_keys: tuple[Tensor, ...], new_order: Tensor
+) -> None:
+    """Merge each two runs of so many sorted columns: the keys and the columns in x of the first ones, as are `kept`."""
     rows, columns, batch = (size(keys, axis) for axis in range(3))
-    extents = ceil_div(columns, THREADS), rows, batch
+    extents = ceil_div(size(new_order, 1), THREADS), rows, batch
     gpu.launch(grid=prod(extents), threads=THREADS)
     across, row, b = coordinate_of(gpu.workgroup.x, extents)
     n = across * THREADS + gpu.thread
-    with gpu.when(n < columns):
+    with gpu.when(n < size(new_order, 1)):
         # The last runs of a row are shorter, and may be missing.
-        first = n - n % (2 * run)
+        last = columns - 1
+        first = gpu.minimum(n // kept * (2 * run), last)
         count = gpu.minimum(run, columns - first)
         other = gpu.minimum(run, columns - first - count)
-        last = columns - 1
-        place = merged(lambda i: keys[row, gpu.minimum(i, last), b], n - first, (first, count), (first + count, other))
+        place = merged(lambda i: keys[row, gpu.minimum(i, last), b], n % kept, (first, count), (first + count, other))
         place = gpu.minimum(place, last)
         for target in new_keys:
             target[row, n, b] = keys[row, place, b]
@@ -120,21 +126,26 @@ def merge_kernel(keys: Tensor, order: Tensor, run: Any, new_keys: tuple[Tensor, 
 
 
 def order_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, descending: bool) -> None:
-    """out[i, :, b] = the columns of row i of x in the order of their elements."""
-    shape, columns = tuple([size(x, axis) for axis in range(3)]), size(x, 1)
-    width = next((w for w in WIDTHS if w >= columns), SORTED)
+    """out[i, :, b] = the columns of the first elements of row i of x when they are in order, as many as it has."""
+    columns, wanted = size(x, 1), size(out, 1)
+    run = next((width for width in WIDTHS if width >= columns), SORTED)
+    kept, key = min(run, power_of_two(wanted)), ArgFold(True, x.dtype).key
 
-    def fresh(last: bool) -> tuple[tuple[Tensor, ...], Tensor]:
-        """Where the keys and the columns of a pass go."""
-        key = ArgFold(True, x.dtype).key
-        return ((), out) if last else ((place.new(shape, key, (1, 0, 2)),), place.new(shape, out.dtype, (1, 0, 2)))
+    def fresh() -> tuple[tuple[Tensor, ...], Tensor]:
+        """Where a pass puts keys and columns that runs of `run` columns leave, so many as are `kept`."""
+        if run >= columns:
+            return (), out
+        whole, rest = divmod(columns, run)
+        shape = size(x, 0), whole * kept + min(rest, kept), size(x, 2)
+        return (place.new(shape, key, (1, 0, 2)),), place.new(shape, out.dtype, (1, 0, 2))
 
-    keys, order = fresh(width >= columns)
-    place.run(sort_tiles_kernel, x, keys, order, width=width, descending=descending)
-    while width < columns:
-        width *= 2
-        new_keys, new_order = fresh(width >= columns)
-        place.run(merge_kernel, keys[0], order, width // 2, new_keys, new_order)
+    keys, order = fresh()
+    place.run(sort_tiles_kernel, x, keys, order, width=run, kept=kept, descending=descending)
+    while keys:
+        columns, merging = size(order, 1), kept
+        run, kept = 2 * merging, min(2 * merging, power_of_two(wanted))
+        new_keys, new_order = fresh()
+        place.run(merge_kernel, keys[0], order, merging, kept, new_keys, new_order)
         keys, order = new_keys, new_order
 
 
@@ -158,13 +169,13 @@ def search_sorted_kernel(x: Tensor, values: Tensor, sorter: tuple[Tensor, ...], 
 
 
 @cached_launches
-def ordered(call: str, x: object, axis: int, descending: bool, engine: str) -> Tensor:
-    """The columns, as i32, of the elements along an axis in order, where `x` is or `engine` computes."""
+def ordered(call: str, x: object, axis: int, descending: bool, count: int, engine: str) -> Tensor:
+    """The indices, as i32, of so many first elements along an axis in order, where `x` is or `engine` computes."""
     tensor = tensor_of(call, x)
-    place = place_of(call, engine, [tensor])
-    out = place.new(mode_sizes(tensor), i32)
+    place, sizes = place_of(call, engine, [tensor]), mode_sizes(tensor)
+    out = place.new((*sizes[:axis], count, *sizes[axis + 1 :]), i32)
     if out.size:
-        order_rows(place, *as_rows(place, place.bring(tensor), out, axis), descending=descending)
+        order_rows(place, *around(place, [place.bring(tensor)], out, axis), descending=descending)
     return out
 
 
