@@ -57,11 +57,10 @@ class Public(NamedTuple):
 
 def exported(room: str) -> Iterator[tuple[str, object]]:
     module = import_module(room)
+    if room == "cutepy.gpu":  # what an invocation has has a value in kernels alone: the function that a kernel asks
+        yield from ((name, getattr(import_module("cutepy.gpu.language.control"), name)) for name in gpu._IDS)
     table = {"cutepy.gpu": IN_KERNELS, "cutepy.ops": NAMED}.get(room, {})
-    for name in (*getattr(module, "__all__", dir(module)), *table):
-        # What an invocation has has a meaning in kernels alone: the function that a kernel asks.
-        values = {"lane", "subgroup", "subgroup_size", "thread"} if room == "cutepy.gpu" else set()
-        yield name, getattr(import_module("cutepy.gpu.language.control") if name in values else module, name)
+    yield from ((name, getattr(module, name)) for name in (*getattr(module, "__all__", dir(module)), *table))
 
 
 def methods(room: str, cls: type) -> Iterator[Public]:

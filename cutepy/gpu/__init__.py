@@ -121,6 +121,7 @@ _OPERATIONS = frozenset(
 )
 """What `cutepy.ops` computes, with `engine="wgpu"` on a device: its names are no names of the kernel language."""
 _IDS = ("lane", "subgroup", "subgroup_size", "thread")
+"""What has a value inside a kernel alone: `__all__`, of which a star import asks each name, has none of them."""
 
 
 class _GpuModule(_ModuleType):
@@ -139,7 +140,7 @@ _modules[__name__].__class__ = _GpuModule
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_IN_KERNELS})
+    return sorted({*__all__, *_IDS, *_IN_KERNELS})
 
 
 def __getattr__(name: str) -> _Any:
@@ -169,12 +170,12 @@ __all__ = [
     "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load",
     "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "awaited_by", "barrier",
     "bitcast", "cached_launches", "cast", "choice", "constant", "convert", "copy", "default_device",
-    "deferred_engine", "empty", "explain_matmul", "export", "fused", "in_order", "kernel", "lane", "launch", "load",
+    "deferred_engine", "empty", "explain_matmul", "export", "fused", "in_order", "kernel", "launch", "load",
     "loop", "note", "open_device", "pointwise", "print", "profile", "ragged", "record", "reduce_columns",
-    "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all",
+    "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup_add", "subgroup_all",
     "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
-    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
+    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "tune",
     "uniform", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes",
     "workgroup_reduce", "workgroup_scan",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ def exported(package: str) -> frozenset[str]:
     """The names that a package says are its own, with the functions of the table that `gpu` and `ops` resolve."""
     module = import_module(package)
     table = {"cutepy.gpu": functions.IN_KERNELS, "cutepy.ops": functions.NAMED}.get(package, {})
-    return frozenset(name for name in (*getattr(module, "__all__", ()), *table))
+    return frozenset({*getattr(module, "__all__", ()), *getattr(module, "_IDS", ()), *table})
 
 
 def is_public(base: str, name: str) -> bool:
