@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import isfinite
 from typing import Any, overload
 
 import numpy as np
@@ -107,22 +106,16 @@ def operation(function: functions.Function) -> Callable[..., Tensor]:
 def _documentation(function: functions.Function) -> str:
     """The law of a function, what it gives for its sample, and what it refuses."""
     fractions = " Integers give f32." * (function.gives == "fraction")
-    call = f"ops.{function.name}({', '.join(map(_spelt, function.sample))}).numpy()"
+    operands = list(map(list, function.sample))
     with np.errstate(all="ignore"):
-        shown = _by_numpy(function, *map(list, function.sample)).numpy()
-    call, printed = (
-        (f"{call}.tolist()", shown.tolist()) if shown.dtype.kind != "f" else (f"print({call}.round(4))", shown.round(4))
-    )
+        shown = functions.session(
+            f"ops.{function.name}({{}}).numpy()", operands, _by_numpy(function, *operands).numpy()
+        )
     refused = ["shapes that do not meet"] * (function.arity > 1) + [function.refused] * bool(function.refused)
     return (
-        f"{function.law}{fractions}\n\n>>> {call}\n{printed}\n\nElement by element, over shapes that are broadcast by "
-        f"NumPy's rule. Raises TensorError for {' and for '.join(refused) or 'what is no tensor, array or number'}."
+        f"{function.law}{fractions}\n\n{shown}\n\nElement by element, over shapes that are broadcast by NumPy's rule. "
+        f"Raises TensorError for {' and for '.join(refused) or 'what is no tensor, array or number'}."
     )
-
-
-def _spelt(elements: tuple[float, ...]) -> str:
-    """Elements as a list in Python's text."""
-    return f"[{', '.join(repr(x) if isfinite(x) else f'float({str(x)!r})' for x in elements)}]"
 
 
 def clip(

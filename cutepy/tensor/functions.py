@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import erf, inf, nan
@@ -153,6 +153,19 @@ def made_of(name: str, module: str) -> str:
     '0.5 * x * (1 + ops.erf(x * 0.7071067811865476))'
     """
     return re.sub(r"(\w+)\(", rf"{module}.\1(", MADE_OF.get(name, ""))
+
+
+def session(call: str, operands: Iterable[object], shown: Any) -> str:
+    """A call of these operands as somebody types it, and what it prints, fractions to four places.
+
+    >>> print(session("np.sqrt({})", [[2.0, inf]], np.sqrt([2.0, inf])).replace(">>>", "$"))
+    $ print(np.round(np.sqrt([2.0, np.inf]), 4))
+    [1.4142    inf]
+    """
+    written = call.format(", ".join(re.sub(r"\b(inf|nan)\b", r"np.\1", repr(operand)) for operand in operands))
+    if np.asarray(shown).dtype.kind == "f":
+        written, shown = f"np.round({written}, 4)", np.round(shown, 4)
+    return f">>> print({written})\n{shown}"
 
 
 def define(function: Function) -> Function:

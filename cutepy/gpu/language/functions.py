@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from math import isfinite
 from typing import Any, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from ...errors import KernelError
 from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Scalars
-from ...tensor.functions import IN_KERNELS, NAMED, Function, Word
+from ...tensor.functions import IN_KERNELS, NAMED, Function, Word, session
 from ...tensor.rules import Number
 from ..ir import Expr, as_expr, call, component, new_arena, var
 from ..ir import cast as cast_expr
@@ -91,17 +90,11 @@ def _example(function: Function, apply: Callable[..., Any]) -> str:
     given = [column[-1 if "f" not in function.takes and not several else 0] for column in function.sample]
     bits = "f" not in function.takes and not function.conditional
     word = np.uint32 if "u" in function.takes else np.int32
+    operands = [word(x % 2**32) if bits else x for x in given]
     with np.errstate(all="ignore"):
-        shown = apply(*[word(x % 2**32) if bits else x for x in given])
-    texts = [f"np.{word.__name__}({x})" if bits else repr(x) if isfinite(x) else f'float("{x}")' for x in given]
-    call = f"gpu.{function.in_kernels}({', '.join(texts)})"
-    if several:
-        shown, call = [round(float(x), 4) for x in shown], f"[round(float(x), 4) for x in {call}]"
-    elif bits:
-        shown, call = int(shown), f"int({call})"
-    elif isinstance(shown, float) and shown != round(shown, 4):
-        shown, call = round(shown, 4), f"round({call}, 4)"
-    return f">>> {call}\n{shown}"
+        shown = apply(*operands)
+    called = f"gpu.{function.in_kernels}({{}})"
+    return session(f"np.array({called})" if several else called, operands, np.array(shown) if several else shown)
 
 
 def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
