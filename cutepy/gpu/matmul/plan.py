@@ -74,6 +74,9 @@ class Plan:
     >>> few = Plan((4, 64, 64), (1, 16, 16), ahead=4)
     >>> few.rows_at_once, few.elements_ahead, few.shared_bytes
     (4, 4160, 16640)
+
+    >>> plan.label
+    '   64x32x16 by  16x8,    1 splits'
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)

@@ -679,6 +679,20 @@ class KernelFunction(NotebookRepr):
         `again` is said.
 
         Raises KernelError for what `over` cannot name, and where no choice could be timed.
+
+        >>> import numpy as np
+        >>> from cutepy import gpu
+        >>> @gpu.kernel
+        ... def twice(x, y, *, threads):
+        ...     gpu.launch(grid=x.shape[0] // threads, threads=threads)
+        ...     i = gpu.workgroup.x * threads + gpu.thread
+        ...     y[i] = 2 * x[i]
+        >>> x = np.zeros(256, np.float32)
+        >>> try:
+        ...     twice.tune(x, x.copy(), over={"lanes": (32, 64)})
+        ... except ValueError as error:
+        ...     print(error)
+        twice.tune: over has lanes, and the static arguments are threads
         """
         given = {name for choice in ([over] if isinstance(over, Mapping) else over) for name in choice}
         if strange := sorted(given - self._static):
