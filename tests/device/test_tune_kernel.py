@@ -91,6 +91,19 @@ def test_what_is_dropped_before_a_driver_sees_it(device: Device) -> None:
     assert found.plan == {"pad": 1} and all(t.early for t in found.trials if t.dropped) and found.seconds > 0
 
 
+@gpu.kernel
+def bytes_added(xs, y, *, threads):
+    gpu.launch(grid=ceil_div(size(y), threads), threads=threads)
+    y[gpu.workgroup.x * threads + gpu.thread] += xs["bytes"][gpu.workgroup.x * threads + gpu.thread]
+
+
+def test_packed_tensors_in_a_dictionary_are_copied_too(device: Device) -> None:
+    xs = {"bytes": gpu.array(np.arange(64, dtype=np.int8), device=device)}
+    y = gpu.array(np.zeros(64, np.int32), device=device)
+    found = bytes_added.tune(xs, y, over={"threads": (32, 64)}, seconds=60, progress=False)
+    assert [trial.dropped for trial in found.trials] == ["", ""] and not y.numpy().any()
+
+
 def test_choices_that_are_none_are_refused(device: Device) -> None:
     x = gpu.array(np.ones(64, np.float32), device=device)
     with pytest.raises(KernelError, match=r"added.tune: over has lanes, and the static arguments are each, threads"):

@@ -23,7 +23,9 @@ from ...errors import CutepyError, KernelError
 from ...layout import Layout
 from ...layout.values.int_tuple import leaves
 from ...tensor import Tensor, make_tensor
-from ..runtime import Device
+from ...tensor.engine import Engine
+from ...tensor.packed import PackedEngine, words_as
+from ..runtime import Device, default_device
 from ..runtime.device_tensor import DeviceEngine, array
 from ..runtime.kept import alone, device_key, entries, folder, keep_entry, lock_file, say, size_class
 from ..runtime.program import Program
@@ -118,15 +120,32 @@ def copied(value: object, device: Device, buffers: dict[int, Any]) -> Any:
         return type(value)(copied(each, device, buffers) for each in value)
     if isinstance(value, Mapping):
         return {name: copied(each, device, buffers) for name, each in value.items()}
-    if isinstance(value, Tensor) and type(value.engine) is DeviceEngine:
-        old = value.engine
-        if old.buffer.uid not in buffers:
-            buffers[old.buffer.uid] = device.upload(old.buffer.read())
-        engine = DeviceEngine(buffers[old.buffer.uid], old.dtype, old.length, old.space, old.name, old.writable)
-        return Tensor(engine, value.layout, value.offset, value.guard)
+    if isinstance(value, Tensor) and device_of(value) is not None:
+        return Tensor(_own(value.engine, device, buffers), value.layout, value.offset, value.guard)
     if isinstance(value, Tensor) or _is_array(value):
         return array(value, device=device)
     return value
+
+
+def _own(engine: Engine, device: Device, buffers: dict[int, Any]) -> Engine:
+    """An engine on a device over a buffer of its own."""
+    if isinstance(engine, PackedEngine):
+        return words_as(_own(engine.words, device, buffers), engine.dtype)
+    assert isinstance(engine, DeviceEngine)
+    if engine.buffer.uid not in buffers:
+        buffers[engine.buffer.uid] = device.upload(engine.buffer.read())
+    buffer = buffers[engine.buffer.uid]
+    return DeviceEngine(buffer, engine.dtype, engine.length, engine.space, engine.name, engine.writable)
+
+
+def device_of(value: object) -> Device | None:
+    """The device of an argument, or of the first of its parts that has one."""
+    if isinstance(value, tuple | list | Mapping):
+        inside = value.values() if isinstance(value, Mapping) else value
+        return next((device for each in inside if (device := device_of(each)) is not None), None)
+    engine = value.engine if isinstance(value, Tensor) else None
+    engine = engine.words if isinstance(engine, PackedEngine) else engine
+    return engine.device if isinstance(engine, DeviceEngine) else None
 
 
 @dataclass(slots=True)
@@ -183,10 +202,10 @@ def tune_kernel(
     args: tuple[object, ...],
     static: Mapping[str, object],
     over: Mapping[str, Iterable[object]] | Iterable[Mapping[str, object]],
-    device: Device,
     how: TuningOptions,
 ) -> Tuning[Choice]:
     """See `KernelFunction.tune`."""
+    device = device_of(args) or default_device()
     choices = choices_of(over)
     name = kernel.function.__qualname__
     told = "\n".join([str(kernel), repr(sorted(static.items(), key=str)), *[choice.label for choice in choices]])
@@ -209,7 +228,8 @@ def tune_kernel(
             print(trials[-1], file=sys.stderr, flush=True)
     timed = sorted((t for t in trials if t.seconds is not None), key=lambda t: t.seconds or 0.0)
     if not timed:
-        raise KernelError(f"tune: no choice of {name} could be timed; {'; '.join(map(str, trials))}")
+        why = {trial.dropped: trial for trial in reversed(trials)}  # of each reason the first
+        raise KernelError(f"tune: no choice of {name} could be timed; {'; '.join(map(str, reversed(why.values())))}")
     best = min(trying.timed([t.plan for t in timed[:FINALISTS]]), key=lambda t: t.seconds or 0.0)
     assert best.seconds is not None
     keep_entry(key, {"choice": best.plan.label, "seconds": best.seconds})

@@ -62,7 +62,6 @@ from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
 from ..runtime.batch import planning
 from ..runtime.call_cache import CallCache
-from ..runtime.device_tensor import DeviceEngine
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..runtime.timing import Tuning
@@ -700,9 +699,7 @@ class KernelFunction(NotebookRepr):
             raise KernelError(
                 f"{self.function.__name__}.tune: over has {', '.join(strange)}, and the static arguments are {there}"
             )
-        devices = [t.engine.device for t in args if isinstance(t, Tensor) and isinstance(t.engine, DeviceEngine)]
-        device, how = devices[0] if devices else default_device(), TuningOptions(seconds, again, progress)
-        return tune_kernel(self, args, static, over, device, how)
+        return tune_kernel(self, args, static, over, TuningOptions(seconds, again, progress))
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
