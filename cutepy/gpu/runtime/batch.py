@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Batch:
         them; parameters that equal those of the launch before lie where those lie."""
         packed, slot = b"", 0
         pipeline, group, begins = None, None, -1
-        params, ffi = self.params, runtime.api.ffi
+        params = self.params
         while pending and len(self.launches) < most:
             bound, own, grid = pending[0]
             if own and own != packed:
@@ -80,7 +81,7 @@ class Batch:
             self.launches.append(bound)
             wanted, sets, binds, moves, at = bound.pipeline, None, None, None, None
             if wanted.params_group is not None and (wanted is not pipeline or slot != begins):
-                moves, at = wanted.params_group._internal, ffi.new("uint32_t *", slot)
+                moves, at = wanted.params_group._internal, _offset(runtime, slot)
             if wanted is not pipeline:
                 sets = wanted.handle._internal
             if bound.group is not group:
@@ -103,6 +104,12 @@ class Batch:
                 bind(here, 1, moves, 1, at)
             dispatch(here, x, y, z)
         encoder.end(running)
+
+
+@lru_cache(maxsize=1024)
+def _offset(runtime: Runtime, slot: int) -> Any:
+    """Where parameters begin, as a number of C: there are few, and each costs more than a launch is encoded in."""
+    return runtime.api.ffi.new("uint32_t *", slot)
 
 
 def batches_of(runtime: Runtime, launches: Sequence[BoundLaunch], most: int = MOST_LAUNCHES) -> list[Batch]:

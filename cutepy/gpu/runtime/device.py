@@ -173,6 +173,7 @@ class Device:
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
+        self._params_there = b""  # what its first bytes are after all that was submitted
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
         self._profiled: list[tuple[str, int]] | None = None  # of each launch: its program, the bytes that are bound
@@ -854,9 +855,14 @@ class Device:
         if fetch is not None:
             fetch.encode(encoder)
         commands = encoder.finish()
-        if batch.params:
-            self.runtime.write(self.gpu, self._params, batch.params)
+        # Parameters that are there already are not written again.
+        given, there = bytes(batch.params), self._params_there
+        if not there.startswith(given):
+            self._params_there = b""  # until it is submitted
+            self.runtime.write(self.gpu, self._params, given)
+            there = given + there[len(given) :]
         self._in_flight.submit(commands, fetch)
+        self._params_there = there
 
     def _fail(self, launched: Sequence[BoundPipeline], error: Exception) -> None:
         """Keep an error for every buffer of a batch, and remember a loss."""
