@@ -16,7 +16,14 @@ from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu import Device, ir
 from cutepy.gpu.lower import compile_kernel, lower
 from cutepy.gpu.matmul import contraction as products
-from cutepy.gpu.matmul.cost_model import MATRIX_LARGE, MATRIX_SMALL, PACES, choose_matrix_plan, matrix_plan
+from cutepy.gpu.matmul.cost_model import (
+    MATRIX_LARGE,
+    MATRIX_SMALL,
+    PACES,
+    ProductProblem,
+    choose_matrix_plan,
+    matrix_plan,
+)
 from cutepy.gpu.matmul.int8 import of_bytes
 from cutepy.gpu.matmul.kernel_subgroup import matrix_matmul_kernel
 from cutepy.gpu.matmul.plan import TWO_WORKGROUPS_BYTES, MatrixPlan
@@ -185,9 +192,9 @@ def test_the_product_is_right_proven_and_taken_by_tint(number: int) -> None:
         (((70, 500), (500, 64)), MatrixPlan((64, 64, 32), splits=4)),
         (((128, 64), (64, 160)), MatrixPlan((32, 32, 32), band=2)),
         (((40, 64), (64, 40)), MatrixPlan((32, 32, 32), types=("f16", "f16"))),
-        (((13, 130), (130, 70)), MatrixPlan((16, 64, 64), (1, 1, 4), stages=0)),
-        (((2, 40, 200), (2, 200, 50)), MatrixPlan((32, 32, 64), (1, 2, 2), stages=0, splits=2)),
-        (((100, 96), (96, 100)), MatrixPlan((32, 32, 32), (1, 2, 2), band=2)),
+        (((13, 130), (130, 70)), MatrixPlan((16, 64, 64), (1, 4))),
+        (((2, 40, 200), (2, 200, 50)), MatrixPlan((32, 64, 64), (1, 4), splits=2)),
+        (((100, 96), (96, 100)), MatrixPlan((32, 32, 32), (1, 2), band=2)),
     ],
 )
 @pytest.mark.parametrize("turned", [(False, False), (True, True)])
@@ -204,8 +211,8 @@ def test_matmul_by_matrices_at_any_size(shapes: tuple, plan: MatrixPlan, turned:
 @given(*[st.integers(1, 5000)] * 3, st.integers(1, 70))
 @settings(max_examples=60, deadline=None)
 def test_plans_are_made_for_any_extents(m: int, n: int, k: int, batch: int) -> None:
-    plan = choose_matrix_plan(m, n, k, batch)
-    assert 1 <= plan.splits <= max(1, k // plan.tile[2] + 1)
+    plan, took = choose_matrix_plan(ProductProblem(m, n, k, batch))
+    assert took > 0 and 1 <= plan.splits <= max(1, k // plan.tile[2] + 1)
     assert plan.tile in {pace.plan.tile for pace in PACES}
     assert plan.shared_bytes <= 49152
 
@@ -381,7 +388,7 @@ def test_registers_are_chosen_when_the_kernel_is_written() -> None:
 
 
 def test_large_is_the_plan_of_the_notes() -> None:
-    assert choose_matrix_plan(4096, 4096, 4096) == MATRIX_LARGE
+    assert choose_matrix_plan(ProductProblem(4096, 4096, 4096))[0] == MATRIX_LARGE
     A = np.zeros((256, 256), np.float16)
     for C in (np.zeros((256, 256), np.float32), np.zeros((201, 252), np.float16), np.zeros((252, 203), np.float16).T):
         assert matrix_matmul_kernel.verify(A, A.T, C, plan=MATRIX_LARGE, limits=matrix_mutants.LIMITS).ok
@@ -465,7 +472,11 @@ def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) ->
 def test_operands_are_staged_as_they_lie(turned: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the library chooses, A and B are staged along k where they lie so: nothing is turned on its way."""
     taken, brought = [], products.as_planned
-    monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
+
+    def planned(_place, problem, _sums):
+        return MatrixPlan((32, 32, 32), columns=(not problem.across[0], not problem.across[1]))
+
+    monkeypatch.setattr(products, "matrix_plan", planned)
     monkeypatch.setattr(products, "as_planned", lambda *given: (taken.append(given[2].columns), brought(*given))[1])
     made = [numbers(np.random.default_rng(0), *shape) for shape in ((40, 70), (70, 50))]
     A, B = (np.asfortranarray(x) if t else x for x, t in zip(made, turned, strict=True))
@@ -484,7 +495,7 @@ def place_with(
 ) -> ExecutionSite:
     """A device that grants these matrices, as far as plans ask."""
     limits = SimpleNamespace(workgroup_bytes=nbytes)
-    adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits)
+    adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits, kind="DiscreteGPU")
     granted = Device.matrices.fget(SimpleNamespace(adapter=adapter, features={MATRICES} if feature else ()))
     return ExecutionSite(SimpleNamespace(adapter=adapter, matrices=granted))  # type: ignore[arg-type]
 
@@ -498,17 +509,17 @@ def place_with(
         (place_with(H200, feature=False), f16, (64, 64, 64), "lists none of f16"),
         (place_with((MatrixShape("f16", "f32", 8, 8, 8),)), f16, (64, 64, 64), "(8, 8, 8) and not (16, 16, 16)"),
         (place_with(H200, nbytes=16384), f16, (64, 64, 64), "16384 bytes of shared memory"),
-        (place_with(H200), f16, (4096, 8, 4096), "too little to share"),
+        (place_with(H200), f16, (3, 8, 40), "by multiply-adds"),
     ],
 )
 def test_why_there_are_no_matrices_is_one_line(place: ExecutionSite, dtype: object, extents: tuple, words: str) -> None:
-    found = matrix_plan(place, dtype, (*extents, 1), "f32")
+    found = matrix_plan(place, ProductProblem(*extents, 1, (str(dtype),) * 3), "f32")
     assert isinstance(found, str) and words in found and "\n" not in found
 
 
 def test_an_h200_multiplies_by_matrices() -> None:
     for sums in ("f32", "f16"):
-        found = matrix_plan(place_with(H200), f16, (4096, 4096, 4096, 1), sums)
+        found = matrix_plan(place_with(H200), ProductProblem(4096, 4096, 4096, 1, ("f16",) * 3), sums)
         assert isinstance(found, MatrixPlan) and found.types == ("f16", sums)
         assert f"sums in {sums}" in found.description
 
@@ -545,11 +556,12 @@ def test_products_reach_any_result(sizes: tuple[int, int, int], batch: int, kind
     around = np.full((batch, m + 3, n + 5), 7, kind)
     around = around.swapaxes(1, 2).copy().swapaxes(1, 2) if data.draw(st.booleans()) else around
     first, tile = data.draw(st.integers(0, 3)), data.draw(st.sampled_from([(32, 32, 32), (64, 64, 32), (32, 64, 16)]))
-    # Staged or not, by subgroups along k too, in bands and in parts.
-    along_k = data.draw(st.sampled_from([1, 2]))
-    stages, band = data.draw(st.integers(0, 2)), data.draw(st.sampled_from([0, 2]))
-    plan = MatrixPlan((*tile[:2], tile[2] * along_k), (2, 2, along_k), stages=stages, band=band)
-    plan = replace(plan, splits=data.draw(st.integers(1, 3)))
+    stages, band, splits = (
+        data.draw(st.sampled_from([1, 2])),
+        data.draw(st.sampled_from([0, 2])),
+        data.draw(st.integers(1, 3)),
+    )
+    plan = MatrixPlan(tile, data.draw(st.sampled_from([(2, 2), (1, 2)])), stages=stages, band=band, splits=splits)
     C = around[:, first : first + m, first : first + n]
     epilogue = data.draw(st.sampled_from([None, lambda c: 2 * c + 1]))
     ops.matmul(A, B, make_tensor(C), engine="interpreter", plan=plan, epilogue=epilogue)

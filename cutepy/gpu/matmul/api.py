@@ -25,7 +25,7 @@ from .contraction import (
     problem_for_plans,
     stretched,
 )
-from .cost_model import matrix_plan
+from .cost_model import ProductProblem, matrix_plan
 from .epilogue import PRODUCT, Beside, Epilogue, EpilogueLike, epilogue_of, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
 from .plan import MatrixPlan, Plan, Sums
@@ -171,16 +171,17 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
         rules.result_type("matmul", a.dtype, b.dtype),
         place_of("matmul", engine, [memory_of(a), memory_of(b)]),
     )
-    extents = prod(m), prod(n), k, prod(batch)
+    extents, kinds = (prod(m), prod(n), k, prod(batch)), (str(a.dtype), str(b.dtype), str(dtype))
     if sums in ("i32", "u32"):
         found = bytes_plan(place, dtype, extents)
         dtype = as_dtype(sums)
         a, b = (Tensor(CountingEngine(dtype), t.layout) for t in (a, b))
-    else:
-        alike = a.dtype is b.dtype
-        found = matrix_plan(place, dtype, extents, _sums_of(sums)) if alike else f"{a.dtype} meets {b.dtype}"
     # A found plan is one of matrices; else `found` says why there is none.
     problem = problem_for_plans(a, b)
+    if sums not in ("i32", "u32"):
+        found = matrix_plan(place, problem or ProductProblem(*extents, kinds), _sums_of(sums))
+        if problem is None and isinstance(found, MatrixPlan):
+            found = "there are no rows, or no columns, to share among tiles"
     plan = found if problem is None or isinstance(found, MatrixPlan) else plan_for_problem(place, problem, sums)
     if isinstance(plan, MatrixPlan):
         return f"{plan.description} on {place.device}"

@@ -241,13 +241,12 @@ def plan_for_problem(
 ) -> Plan | MatrixPlan:
     """The plan of a product that is not told one: by matrices of a subgroup, where the device has them; else the one
     found by tuning, or else the one of the least predicted time."""
-    p, kind = problem, problem.dtypes[0]
-    found = matrix_plan(place, as_dtype(kind), (p.m, p.n, p.k, p.batch), sums) if kind == p.dtypes[1] else "two types"
+    found = matrix_plan(place, problem, sums)
     if isinstance(found, MatrixPlan):
-        return replace(found, columns=(not p.across[0], not p.across[1]))
+        return found
     adapter = None if place.device is None else place.device.adapter
-    plan = tuned_plan(adapter, p) or choose_plan(p, adapter, fused=fused)
-    return whole_splits(plan, p.k, plan.splits)
+    plan = tuned_plan(adapter, problem) or choose_plan(problem, adapter, fused=fused)
+    return whole_splits(plan, problem.k, plan.splits)
 
 
 def arranged_for_kernel(
@@ -329,8 +328,7 @@ def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     if isinstance(plan, Plan):
         return operands
     a, b, c = operands
-    first, second = (of_whole_tiles(place, t, plan.slab(i), matrices=not plan.stages) for i, t in enumerate((a, b)))
-    return first, second, c
+    return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
 
 
 def _run(

@@ -6,13 +6,13 @@ as long as the best of `PLANS`, in the geometric mean, and at most 1.09 times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import ceil, log2, prod
 
 from ...layout import ceil_div
-from ...tensor import DType, as_dtype
+from ...tensor import as_dtype
 from .. import Adapter, Device
 from ..operations.operand import ExecutionSite
 from ..runtime.kept import size_class
@@ -154,17 +154,22 @@ def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
     def clocks(groups: int) -> float:
         return slabs * (work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS) + BEGIN_CLOCKS
 
-    # Rounds of all processors, and a last one that is not full; of many rounds none waits for another.
     groups = workgroups_of(p, plan) * splits
-    rounds, rest = divmod(groups / PROCESSORS, together)
-    taken = rounds * clocks(together) + (clocks(ceil(rest)) if rest else 0.0)
-    if rounds >= 4:
-        taken = groups / PROCESSORS / together * clocks(together)
+    taken = in_rounds(groups, together, clocks)
     # The memory's part: A and B once for each tile, C once, and partial sums written and read again.
     read = groups * slabs * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
     second, sums = (0.0, 1) if splits == 1 else (SECOND_START_US, 2 * splits + 1)
     stored = 4 * sums * p.m * p.n * p.batch / STORED_BYTES_PER_US
     return START_US + second + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US) + stored
+
+
+def in_rounds(groups: int, together: int, taken: Callable[[int], float]) -> float:
+    """How long so many workgroups take where `together` run on a processor at a time and n of them take `taken(n)`:
+    rounds of all processors, and a last one that is not full; of many rounds none waits for another."""
+    rounds, rest = divmod(groups / PROCESSORS, together)
+    if rounds >= 4:
+        return groups / PROCESSORS / together * taken(together)
+    return rounds * taken(together) + (taken(ceil(rest)) if rest else 0.0)
 
 
 def _parts(problem: ProductProblem, plan: Plan) -> list[int]:
@@ -184,7 +189,7 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
     On a discrete GPU products from `LARGE_PRODUCT` on have kernels of their own, by the plan of the least time. Smaller
-    ones have kernels for all sizes, by `SMALL`, `SKINNY` and `WIDE`, and those of few rows by plans of theirs as well:
+    ones have kernels for all sizes, by `SMALL`, `LARGE` and `WIDE`, and those of few rows by plans of theirs as well:
     each is a text. With an epilogue each is another, so a product that is `fused` with one has `SMALL` alone.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
@@ -212,13 +217,16 @@ def large(problem: ProductProblem) -> bool:
 @lru_cache(maxsize=512)
 def quickest(problem: ProductProblem) -> Plan:
     """The plan of all, with its splits, that should take the least time."""
-    return _least(problem, PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS)
+    plans, along_k = PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS, problem.across[1]
+    # The 64 threads of SQUARE turn B too slowly: 1000x1500x700 took 118 us, and 77 by LARGE.
+    return _least(problem, [plan for plan in plans if plan is not SQUARE or not along_k])
 
 
 @lru_cache(maxsize=512)
 def _of_few(problem: ProductProblem, fused: bool) -> Plan:
     """The same of few plans."""
-    return _least(problem, (*((SMALL,) if fused else (SMALL, SKINNY, WIDE)), *_few_rows(problem, fused)))
+    plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else (SMALL, LARGE, WIDE)
+    return _least(problem, (*plans, *_few_rows(problem, fused)))
 
 
 def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
@@ -238,14 +246,18 @@ def _least(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
     return in_parts(*min(split, key=lambda one: predicted_us(problem, *one)))
 
 
-MATRIX_SECOND_US = 8.0
-"""Microseconds that a second pass takes beside its bytes, the memory for the parts included."""
-LEAST_EXTENT = 32
-"""Rows, columns and k below which tiles of matrices are mostly padding."""
 MATRIX_LARGE = MatrixPlan()
 MATRIX_WIDE = MatrixPlan((64, 128, 32))
 MATRIX_SMALL = MatrixPlan((64, 64, 32))
-MATRIX_TINY = MatrixPlan((32, 32, 32), (2, 2))
+MATRIX_DEEP = MatrixPlan((64, 64, 64))
+MATRIX_LOW = MatrixPlan((32, 64, 64), (1, 4))
+MATRIX_THIN = MatrixPlan((16, 64, 64), (1, 4))
+LEAST_EXTENT = 32
+"""Columns of k below which slabs are mostly padding, and rows and columns below which multiply-adds may be quicker."""
+MATRIX_SECOND_US = 2.2
+"""Microseconds that a second pass takes beside its bytes, the memory for the parts included."""
+COPIED_BYTES_PER_US = 2.4e6
+"""Bytes, read and written, of operands that are copied among zeros, where tiles do not divide them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,64 +272,69 @@ class Pace:
 
     def predicted_us(self, problem: ProductProblem, splits: int) -> float:
         """How many microseconds the product should take with k in so many parts: whole rounds of workgroups, the rest
-        of them, and the sum of the parts."""
-        groups = workgroups_of(problem, self.plan) * splits
-        slabs = slabs_of(problem, self.plan, splits)
-        rounds, rest = divmod(groups, PROCESSORS * self.most)
-        taken = rounds * (self.wait + self.work * self.most)
-        taken += self.wait + self.work * ceil_div(rest, PROCESSORS) if rest else 0.0
-        sums = 4 * (2 * splits + 1) * problem.m * problem.n * problem.batch
-        second = MATRIX_SECOND_US + sums / STORED_BYTES_PER_US if splits > 1 else 0.0
-        return START_US + slabs * taken + rounds + second
+        of them, the sum of the parts, and copies of operands that tiles do not divide."""
+        p, (bm, bn, bk), width = problem, self.plan.tile, as_dtype(self.plan.types[0]).bytes
+        groups, slabs = workgroups_of(p, self.plan) * splits, slabs_of(p, self.plan, splits)
+        taken = in_rounds(groups, self.most, lambda n: slabs * (self.wait + self.work * n))
+        read = groups * slabs * bk * (bm + bn) * width
+        second, sums = (MATRIX_SECOND_US, 8 * splits) if splits > 1 else (0.0, 0)
+        stored = (width + sums) * p.m * p.n * p.batch / STORED_BYTES_PER_US
+        m, n, k = (ceil_div(extent, step) * step for extent, step in zip((p.m, p.n, p.k), self.plan.tile, strict=True))
+        uneven = [rows * k * p.batch for rows, extent in ((m, p.m), (n, p.n)) if rows != extent or k != p.k]
+        copied = START_US * len(uneven) + 2 * width * sum(uneven) / COPIED_BYTES_PER_US
+        return START_US + second + max(taken, read / READ_BYTES_PER_US) + stored + copied
 
 
 PACES = (
-    Pace(MATRIX_LARGE, 0.53, 0.24, 2),
-    Pace(MATRIX_WIDE, 0.13, 0.26, 3),
-    Pace(MATRIX_SMALL, 0.08, 0.20, 5),
-    Pace(MATRIX_TINY, 0.14, 0.05, 8),
+    Pace(MATRIX_LARGE, 0.692, 0.156, 2),
+    Pace(MATRIX_WIDE, 0.321, 0.230, 3),
+    Pace(MATRIX_SMALL, 0.174, 0.181, 5),
+    Pace(MATRIX_DEEP, 0.467, 0.180, 2),
+    Pace(MATRIX_LOW, 0.409, 0.143, 3),
+    Pace(MATRIX_THIN, 0.435, 0.041, 5),
 )
-"""Fitted to squares of 512 to 4096 on one NVIDIA H200, 2026-11-22, with A transposed on its way to shared memory; then
-made shorter by 204/265, the TFLOP/s of 4096 with A transposed over those with A as it lies in memory.
-
-TFLOP/s with A transposed, results in f32: at 512 tiny 27, small 25; at 1024 wide 101, small with k 64 87; at 2048 large
-190, wide 145; at 3072 large 166, wide 172. As it lies, at 4096: large 265, with k 64 233; 256x128 of 8 subgroups 228.
-"""
+"""Fitted to 72 timings of 17 products on one NVIDIA H200, 2026-11-27, operands in NumPy's order: 13 % off in the mean;
+what is chosen took 1.02 times as long as the best of these, and at most 1.16 times."""
 
 
 @lru_cache(maxsize=512)
-def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str, str] = ("f16", "f32")) -> MatrixPlan:
-    """The plan of matrices of the least time, by `PACES`, for elements and sums of these `types`.
+def choose_matrix_plan(problem: ProductProblem, types: tuple[str, str] = ("f16", "f32")) -> tuple[MatrixPlan, float]:
+    """The plan of matrices of the least time, by `PACES`, for elements and sums of these `types`; and that time, in
+    microseconds.
 
-    >>> choose_matrix_plan(4096, 4096, 4096).tile
+    >>> choose_matrix_plan(ProductProblem(4096, 4096, 4096))[0].tile
     (128, 128, 32)
     """
-    best, least, problem = MATRIX_LARGE, float("inf"), ProductProblem(m, n, k, batch)
+    best, least = MATRIX_LARGE, float("inf")
     for pace in PACES:
-        for splits in (1, 2, 4, 8):
+        for splits in (1, 2, 4, 8, 16, 32):
             took = pace.predicted_us(problem, splits)
             # A part of fewer than 4 slabs is mostly its begin and end.
-            if took < least and (splits == 1 or k >= splits * pace.plan.tile[2] * 4):
-                best, least = replace(pace.plan, splits=parts_of(k, pace.plan.tile[2], splits)), took
-    return replace(best, types=types)
+            if took < least and (splits == 1 or problem.k >= splits * pace.plan.tile[2] * 4):
+                best, least = replace(pace.plan, splits=parts_of(problem.k, pace.plan.tile[2], splits)), took
+    return replace(best, types=types), least
 
 
-def matrix_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
-    """The plan that computes a product of `extents` (m, n, k, batch) on matrix units, or the reason why none does, for
-    an error: `sums` is the name of the accumulators' type."""
-    m, n, k, batch = extents
-    if place.device is not None and dtype.name != "f16":
-        return f"they multiply f16, not {dtype}"
-    types = dtype.name, sums
-    shapes = matrix_shapes(place, types)
+def matrix_plan(place: ExecutionSite, problem: ProductProblem, sums: str) -> MatrixPlan | str:
+    """The plan that computes a product on matrix units, or the reason why none does, for an error: `sums` is the name
+    of the accumulators' type."""
+    kind, other, _ = problem.dtypes
+    if kind != other:
+        return f"{kind} meets {other}"
+    if place.device is not None and kind != "f16":
+        return f"they multiply f16, not {kind}"
+    shapes = matrix_shapes(place, (kind, sums))
     if isinstance(shapes, str):
         return shapes
+    assert place.device is not None
     needed = MATRIX_LARGE.shape
     if needed not in shapes:
         return f"{place.device} lists {', '.join(map(str, shapes))} and not {needed}, which the plans are of"
-    if min(m, n) < LEAST_EXTENT or k < LEAST_EXTENT:
-        return f"{m}x{n}x{k} has too little to share among tiles"
-    return choose_matrix_plan(m, n, k, batch, types)
+    found, took = choose_matrix_plan(problem, (kind, sums))
+    p, without = problem, predicted_us(problem, choose_plan(problem, place.device.adapter))
+    if p.k < LEAST_EXTENT or (min(p.m, p.n) < LEAST_EXTENT and without < took):
+        return f"{p.m}x{p.n}x{p.k} should take {took:.1f} us by them, and {without:.1f} us by multiply-adds"
+    return replace(found, columns=(not problem.across[0], not problem.across[1]))
 
 
 @cache

@@ -13,7 +13,7 @@ from ...layout import Layout, ceil_div, leaves
 from ...tensor import Array, DType, PackedEngine, Tensor, make_tensor, mode_layouts, recast
 from .. import DeviceEngine
 from ..operations.operand import ExecutionSite
-from .cost_model import choose_matrix_plan, matrix_shapes
+from .cost_model import ProductProblem, choose_matrix_plan, matrix_shapes
 from .plan import MatrixPlan
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
@@ -35,7 +35,8 @@ def bytes_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int,
         return f"{place.device} lists {', '.join(map(str, shapes))} of {dtype} and not {SHAPE}, which the plans are of"
     # Two bytes take the place of one f16: the plan of half as many k, and its slabs have twice as many.
     m, n, k, batch = extents
-    return of_bytes(replace(choose_matrix_plan(m, n, ceil_div(k, 2), batch), splits=1), types)
+    plan, _took = choose_matrix_plan(ProductProblem(m, n, ceil_div(k, 2), batch), types)
+    return of_bytes(replace(plan, splits=1), types)
 
 
 def of_bytes(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:

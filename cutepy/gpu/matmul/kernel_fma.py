@@ -62,8 +62,12 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, orders: Orders, 
     batches, splits, apart = size(A, 2) if A.rank > 2 else 1, size(C, 3) if C.rank > 3 else 1, orders.apart
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     # Who brings which elements of the slabs of A and B.
-    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=orders.across[0])
-    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=orders.across[1])
+    threads, tiles = prod(plan.threads), ((bm, bk), (bn, bk))
+    blocks = plan.copies or [orders.block(i, tile, threads) for i, tile in enumerate(tiles)]
+    copy_A, copy_B = (
+        copy_layout(tile, block, threads, along_k=orders.across[i])
+        for i, (tile, block) in enumerate(zip(tiles, blocks, strict=True))
+    )
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     # Who owns which rows and columns of the tile: their sums lie in its registers.
     across = orders.across[2]

@@ -21,12 +21,11 @@ from ...tensor import (
     local_tile,
     make_fragment_like,
     thread_value_partition,
-    transform,
 )
 from .. import Expr
 from .kernel_fma import store_sums
 from .plan import SUBGROUP, MatrixPlan
-from .staging import SlabPipeline, Slabs, Store, copy_layout, of_batch, pipelined, share_of, spread_over_grid
+from .staging import SlabPipeline, Slabs, Store, copy_layout, of_batch, pipelined, spread_over_grid
 
 
 @gpu.kernel
@@ -49,37 +48,28 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
     if plan.band:
         row, column = _in_bands(row, column, plan.band, (ceil_div(size(C, 0), bm), ceil_div(size(C, 1), bn)))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
-    # The slabs of A and B, (rows, k, slab): in shared memory as many as there are stages, or where the operands are.
-    gA, gB = local_tile(A, (bm, bk), (row, ALL)), local_tile(B, (bn, bk), (column, ALL))
-    if plan.stages:
-        staged = sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
-        gA, gB = (plan.unpacked(t, i) for i, t in enumerate(staged))
+    # What each thread brings of the slabs, and the slabs in shared memory.
+    a, b = (
+        Slabs(t, plan.slab(i), block, plan.copies(i, is_row_major(t)))
+        for i, (t, block) in enumerate(((A, row), (B, column)))
+    )
+    sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
     # What the subgroup has of them: fragments of matrices.
-    part_A, part_B = mma.partition_A(gA, leader), mma.partition_B(gB, leader)
+    part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), leader), mma.partition_B(plan.unpacked(sB, 1), leader)
     part_C = mma.partition_C(local_tile(C, (bm, bn), (row, column)), leader)
     frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
     acc = mma.make_fragment_C(part_C)
     clear(acc)
 
-    def multiply(slab: object) -> None:
-        for kk in gpu.unroll(bk // mma.tile[2]):
-            copy(part_A(ALL, ALL, kk, slab), frag_A)
-            copy(part_B(ALL, ALL, kk, slab), frag_B)
+    def multiply(stage: object) -> None:
+        for kk in gpu.unroll(bk // plan.shape[2]):
+            copy(part_A(ALL, ALL, kk, stage), frag_A)
+            copy(part_B(ALL, ALL, kk, stage), frag_B)
             gemm(frag_A, frag_B, acc)
 
-    if plan.stages:
-        # What each thread brings of the slabs.
-        a, b = (
-            Slabs(t, plan.slab(i), block, plan.copies(i, is_row_major(t)))
-            for i, (t, block) in enumerate(((A, row), (B, column)))
-        )
-        how = SlabPipeline(plan.stages, plan.splits, ahead=plan.ahead)
-        next_A, next_B = make_fragment_like(a.part(0)), make_fragment_like(b.part(0))  # a slab on its way
-        pipelined((a, b), (next_A, next_B), (sA, sB), batch // batches, how, multiply)
-    else:
-        first, turns = share_of(ceil_div(size(A, 1), bk), plan.splits, batch // batches)
-        for k in gpu.loop(turns):
-            multiply(first + k)
+    how = SlabPipeline(plan.stages, plan.splits, ahead=plan.ahead)
+    next_A, next_B = make_fragment_like(a.part(0)), make_fragment_like(b.part(0))  # a slab on its way
+    pipelined((a, b), (next_A, next_B), (sA, sB), batch // batches, how, multiply)
     if store is None:
         copy(acc, part_C)
     else:
@@ -88,31 +78,23 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
 
 def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr, Expr], store: Store) -> None:
     """Bring the sums to threads through shared memory, a block after the other of what the subgroups compute side by
-    side; the threads add those of the subgroups along k, and store what C has of them. `place` is (row, column, batch)
-    of the tile."""
-    across, (along_m, along_n, along_k) = is_row_major(C), plan.subgroups_mnk
+    side; the threads store what C has of them. `place` is (row, column, batch) of the tile."""
+    across = is_row_major(C)
     block = plan.block(across)
     rows, columns = block[0].size, block[1].size
-    held = 1, rows // plan.mma.tile[0], columns // plan.mma.tile[1]  # the matrices that a subgroup has of a block
     staged = gpu.shared(plan.types[1], block, name="sC")
-    target = plan.mma.partition_C(staged(ALL, ALL, gpu.subgroup // (along_m * along_n)), SUBGROUP * gpu.subgroup)
+    target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup)
     wide = min(4, rows * columns // prod(plan.threads))  # neighbours that a thread has at a time
     shares = copy_layout((rows, columns), (1, wide) if across else (wide, 1), prod(plan.threads), along_k=across)
     for i, j in product(range(plan.tile[0] // rows), range(plan.tile[1] // columns)):
-        copy(local_tile(acc, held, (0, i, j)), target)  # by all subgroups: under a condition it takes a third longer
+        copy(acc(ALL, i, j), target(ALL, 0, 0))  # by all subgroups: under a condition it takes a third longer
         gpu.barrier()
 
         def mine(tensor: Tensor, at: tuple[int, int] = (i, j)) -> Tensor:
             tile = local_tile(of_batch(tensor, place[2]), plan.tile[:2], place[:2])
             return thread_value_partition(local_tile(tile, (rows, columns), at), shares)
 
-        sums = thread_value_partition(staged(ALL, ALL, 0), shares)
-        if along_k > 1:
-            sums, first = make_fragment_like(sums), sums
-            copy(first, sums)
-            for n in range(1, along_k):
-                transform(sums, thread_value_partition(staged(ALL, ALL, n), shares), sums, op=lambda x, y: x + y)
-        store(sums, mine(C), mine)
+        store(thread_value_partition(staged, shares), mine(C), mine)
         gpu.barrier()  # the block is read before the next one takes its place
 
 

@@ -104,7 +104,8 @@ def launch(
         lies = [(name, unit, vectors and (unit == 0 or name == "C")) for name, unit, vectors in lies]
     sized = for_strides(kernel, tuple(lies), slab if whole and lies[0][2] else 1, rank=3 if batches else 2)
     across = [is_row_major(t) if unit is None else unit == 1 for t, (_, unit, _) in zip((a, b, c), lies, strict=True)]
-    orders = Orders((across[0], across[1], across[2]), stands_apart(a, c))
+    singly = not lies[0][2], not lies[1][2]
+    orders = Orders((across[0], across[1], across[2]), stands_apart(a, c), singly)
     place.run(sized, *given, plan=plan, orders=orders, **static)
 
 

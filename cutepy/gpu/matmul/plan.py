@@ -201,23 +201,21 @@ class MatrixPlan:
     """How a product is cut up that matrices of a subgroup (tensor cores) compute.
 
     A workgroup has `subgroups` (along rows, along columns), which share a tile of (rows, columns, k); each multiplies
-    matrices of `shape` (m, n, k) with elements and sums in `types`. With a third number so many share out the k of each
-    slab, and their sums are added in shared memory in the end.
+    matrices of `shape` (m, n, k) with elements and sums in `types`.
 
     Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows: k is
     contiguous there, or with `columns` (of A, of B) the rows are. The order in which an operand lies in memory is best;
     the default is that of two arrays in NumPy's order. The next slab is brought to registers while one is used, if
-    `ahead`; `in_order` keeps a driver from loading it later (`gpu.in_order`). With 0 stages matrices are loaded from
-    where the operands are: where rows are few, nobody reads them twice. An operand that is transposed on its way goes
-    by blocks of 4 x 4, `lanes` (along k, across it) of them side by side in neighbouring threads, where these share it
-    out: 2 and 8 meet no bank twice at a padding of 8. `band` rows of tiles are worked through together (0: all). k is
-    summed in `splits` parts, which a second pass adds in order.
+    `ahead`; `in_order` keeps a driver from loading it later (`gpu.in_order`). An operand that is transposed on its way
+    goes by blocks of 4 x 4, `lanes` (along k, across it) of them side by side in neighbouring threads, where these
+    share it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows of tiles are worked through together (0:
+    all). k is summed in `splits` parts, which a second pass adds in order.
 
     >>> plan = MatrixPlan((64, 64, 32))
     >>> plan.threads, plan.subgroups_mnk, plan.mma.tile, plan.packed, plan.slab(0), str(plan.staged(0))
     ((64, 2), (2, 2, 1), (32, 32, 16), 1, (64, 32), '(64,32,1):(40,1,2560)')
     >>> str(plan.copies(0, along_k=True)), str(plan.block(across=True))
-    ('((8,16),(4,4,1,1)):((256,4),(1,64,64,2048))', '(32,32,1):(40,1,1280)')
+    ('((8,16),(4,4,1,1)):((256,4),(1,64,64,2048))', '(32,32):(40,1)')
     >>> plan.slab_bytes, plan.shared_bytes
     (9696, 14784)
     >>> plan.description
@@ -228,7 +226,7 @@ class MatrixPlan:
     """
 
     tile: tuple[int, int, int] = (128, 128, 32)
-    subgroups: tuple[int, int] | tuple[int, int, int] = (2, 2)
+    subgroups: tuple[int, int] = (2, 2)
     shape: tuple[int, int, int] = (16, 16, 16)
     types: tuple[str, str] = ("f16", "f32")
     padding: int = 8
@@ -241,14 +239,10 @@ class MatrixPlan:
     in_order: bool = True
 
     def __post_init__(self) -> None:
-        for name, counts in (("tile", (3,)), ("subgroups", (2, 3)), ("shape", (3,))):
-            value = getattr(self, name)
-            if not _numbers(value, *counts):
-                many = " or ".join(map(str, counts))
-                raise KernelError(f"MatrixPlan: {name} is {shown(value)}; give {many} whole numbers from 1")
-        if type(self.stages) is not int or self.stages not in (0, 1, 2) or (not self.stages and self.packed > 1):
-            ways = "0, 1 or 2" if self.packed == 1 else "1 or 2: of 8 bits, matrices are made of staged numbers"
-            raise KernelError(f"MatrixPlan: stages is {shown(self.stages)}; give {ways}")
+        for name, count in (("tile", 3), ("subgroups", 2), ("shape", 3)):
+            if not _numbers(getattr(self, name), count):
+                given = shown(getattr(self, name))
+                raise KernelError(f"MatrixPlan: {name} is {given}; give {count} whole numbers from 1")
         for extent, step in zip(self.tile, self.mma.tile, strict=True):
             if extent % step:
                 raise KernelError(f"{self}: the tile is no multiple of {self.mma.tile}, what its subgroups do at once")
@@ -257,13 +251,7 @@ class MatrixPlan:
     def mma(self) -> TiledMMA:
         """The matrices of all subgroups side by side."""
         element, sums = self.types
-        return make_tiled_mma(subgroup_matrix(self.shape, (element, element, sums), SUBGROUP), self.subgroups_mnk)
-
-    @property
-    def subgroups_mnk(self) -> tuple[int, int, int]:
-        """Subgroups along the rows of a tile, its columns and k."""
-        along_m, along_n, *along_k = self.subgroups
-        return along_m, along_n, along_k[0] if along_k else 1
+        return make_tiled_mma(subgroup_matrix(self.shape, (element, element, sums), SUBGROUP), (*self.subgroups, 1))
 
     @property
     def description(self) -> str:
@@ -275,7 +263,7 @@ class MatrixPlan:
     @property
     def threads(self) -> tuple[int, int]:
         """Threads of a workgroup."""
-        return SUBGROUP * self.subgroups[0], prod(self.subgroups[1:])
+        return SUBGROUP * self.subgroups[0], self.subgroups[1]
 
     @property
     def packed(self) -> int:
@@ -322,8 +310,6 @@ class MatrixPlan:
     @property
     def slab_bytes(self) -> int:
         """Bytes of shared memory for the slabs of A and B."""
-        if not self.stages:
-            return 0
         width = as_dtype(self.types[0]).bytes * self.packed
         return gpu.workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
 
@@ -333,19 +319,18 @@ class MatrixPlan:
         return gpu.workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
 
     def block(self, across: bool) -> Layout:
-        """The layout in shared memory of a block of sums, (rows, columns, subgroup along k) of what the subgroups
-        compute side by side, or of the tile where they share out k; row by row with `across`. Padded where
-        `TWO_WORKGROUPS_BYTES` allows it: then storing matrices has no conflicts."""
-        along_k = self.subgroups_mnk[2]
-        rows, columns, _ = self.mma.tile if along_k == 1 else self.tile
+        """The layout in shared memory of a block of sums, (rows, columns) of what the subgroups compute side by side;
+        row by row with `across`. Padded where `TWO_WORKGROUPS_BYTES` allows it: then storing matrices has no conflicts.
+        """
+        rows, columns, _ = self.mma.tile
         near, far = (columns, rows) if across else (rows, columns)
-        needed = along_k * far * (near + 8) * as_dtype(self.types[1]).bytes
-        pitch = near + 8 if self.slab_bytes + needed <= TWO_WORKGROUPS_BYTES else near
-        return Layout((rows, columns, along_k), (pitch, 1, far * pitch) if across else (1, pitch, far * pitch))
+        fits = self.slab_bytes + far * (near + 8) * as_dtype(self.types[1]).bytes <= TWO_WORKGROUPS_BYTES
+        pitch = near + 8 if fits else near
+        return Layout((rows, columns), (pitch, 1) if across else (1, pitch))
 
     def stores(self, C: Tensor) -> bool:
         """Whether C takes matrices as they are: whole tiles in the type of the sums, of rows or columns of neighbours,
         each at a multiple of 16 bytes."""
         if C.dtype is not as_dtype(self.types[1]) or size(C, 0) % self.tile[0] or size(C, 1) % self.tile[1]:
             return False
-        return self.subgroups_mnk[2] == 1 and holds_matrices(C)
+        return holds_matrices(C)

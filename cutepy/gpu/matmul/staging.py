@@ -185,11 +185,22 @@ SHORT_K = 256
 @gpu.static_type
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """How the operands of a product lie in memory: whether A, B and C are row-major, and whether threads own single
-    places of C, side by side: where no vector of it can be stored, and storing takes long."""
+    """How the operands of a product lie in memory: whether A, B and C are row-major, whether threads own single
+    places of C, side by side: where no vector of it can be stored, and storing takes long; and whether A and B are
+    loaded one element at a time."""
 
     across: tuple[bool, bool, bool]
     apart: bool = False
+    singly: tuple[bool, bool] = (False, False)
+
+    def block(self, operand: int, tile: tuple[int, int], threads: int) -> tuple[int, int]:
+        """The rows and columns of k of A (0) or B (1) that a thread brings at a time. Where no vector is loaded along
+        k it brings one column, and neighbouring threads load neighbouring elements.
+
+        >>> [Orders((True, True, True), singly=(one, one)).block(0, (64, 16), 64) for one in (False, True)]
+        [(4, 4), (4, 1)]
+        """
+        return copy_block(tile, threads, along_k=self.across[operand] and not self.singly[operand])
 
 
 def stands_apart(A: Tensor, C: Tensor) -> bool:
@@ -202,7 +213,8 @@ def stands_apart(A: Tensor, C: Tensor) -> bool:
 
 def orders_of(A: Tensor, B: Tensor, C: Tensor) -> Orders:
     """The orders of operands whose layouts are known."""
-    return Orders((is_row_major(A), is_row_major(B), is_row_major(C)), stands_apart(A, C))
+    across = is_row_major(A), is_row_major(B), is_row_major(C)
+    return Orders(across, stands_apart(A, C), (not _aligned(A, 4), not _aligned(B, 4)))
 
 
 COPY_THREADS = 128
@@ -245,10 +257,9 @@ def _aligned(tensor: Tensor, unit: int) -> bool:
     return 1 in least_strides(tensor) and not any(place % unit for place in (*apart, tensor.offset))
 
 
-def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int], *, matrices: bool = False) -> Tensor:
-    """An operand of whole tiles that are read in vectors of 4, or as `matrices`: itself, or a copy that has zeros
-    beyond its elements."""
-    aligned = holds_matrices(tensor) if matrices else _aligned(tensor, 4)
+def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
+    """An operand of whole tiles that are read in vectors of 4: itself, or a copy that has zeros beyond its elements."""
+    aligned = _aligned(tensor, 4)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
         return tensor
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)

@@ -41,7 +41,7 @@ from .pointwise import ElementFunction
 
 MANY_WORKGROUPS, ENOUGH_WORKGROUPS = 2048, 256
 """Workgroups that fill a GPU several times over, so that its processors end at one time, and that just fill it."""
-MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 8192
+MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 4096
 """Elements from which there are more plans; rows that fill a GPU by a workgroup each, and rows side by side in memory
 from which a tile has many."""
 LONG = 2048
