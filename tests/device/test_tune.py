@@ -86,7 +86,8 @@ def test_a_product_is_tuned_once_and_for_its_class(
     monkeypatch.setattr(products, "run_plan", lambda *args, **how: (alone.append(how["alone"]), run(*args, **how)))
     np.testing.assert_allclose(ops.matmul(a, b).numpy(), wanted, atol=1e-4)
     ops.matmul(a, gpu.array(np.ones((70, 20), np.float32), device=device))
-    assert alone == [True, False]  # of what was not timed, no size has a kernel of its own
+    # Of what was not timed no size has a kernel of its own, nor has it where its Python runs over followed numbers.
+    assert alone[0] and len(alone) > 1 and not any(alone[1:])
     tile = "x".join(map(str, found.plan.tile))
     assert f"tiles of {tile}" in gpu.explain_matmul(a, b) and "found by tuning" in gpu.explain_matmul(a, b)
     asked = "import sys; from cutepy.cli import main; sys.exit(main(['tune', '40x96x70', '--json']))"

@@ -11,6 +11,7 @@ from cutepy.errors import CompositionError, CoordinateError, LayoutError
 from cutepy.layout import (
     E,
     Layout,
+    Swizzle,
     _,
     blocked_product,
     coalesce,
@@ -20,6 +21,7 @@ from cutepy.layout import (
     group_modes,
     logical_divide,
     logical_product,
+    make_composed_layout,
     make_layout,
     make_ordered_layout,
     select,
@@ -162,3 +164,14 @@ def test_a_composition_that_no_table_can_hold_is_refused_without_one(monkeypatch
     with pytest.raises(CompositionError) as caught:
         composition(Layout((6, 1 << 40), (1, 7)), Layout((3, 2, 1 << 20), (2, 3, 1 << 30)))
     assert caught.value.clause == "stride" and 0 < sum(looked_at) < 10_000, looked_at
+
+
+@pytest.mark.parametrize(
+    "layout", [Layout((4, 8), (8, 1)), Swizzle(3, 0, 3), make_composed_layout(Swizzle(2, 0, 3), 0, Layout((4, 8)))]
+)
+def test_a_layout_is_no_array_of_numpys(layout):
+    """NumPy takes what has a length and brackets for a sequence: of a mode the only mode is itself, without end."""
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for call in (lambda: np.array(layout), lambda: masked > layout, lambda: masked == layout):
+        with pytest.raises(LayoutError, match=r"is no array: layout.offsets\(\) is the table of its offsets"):
+            call()

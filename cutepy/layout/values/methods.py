@@ -54,6 +54,10 @@ class Composable(NotebookRepr):
     __slots__ = ()
     __array_ufunc__ = None  # an array of NumPy on the left of an operator leaves it to this side
 
+    def __array__(self, *_type: object, **_options: object) -> NoReturn:
+        """Refuses: NumPy would take a layout for a sequence of its modes, without end."""
+        raise OperandError(f"{shown(self)} is no array: layout.offsets() is the table of its offsets")
+
     def __matmul__(self, inner: Composable | IntTuple) -> AnyLayout:
         """`A @ B` is `composition(A, B)`: A after B; a number or a tuple is a tiler.
 
