@@ -152,6 +152,7 @@ NEED = {
         test_expression.py::test_sizes_that_a_type_does_not_know_are_different_unknowns
         test_expression.py::test_what_print_writes_print_and_explain_read
         test_find.py::test_bad_input
+        test_followed.py
         test_from_table.py::test_a_large_table_is_quick
         test_from_table.py::test_a_layout_with_an_offset
         test_from_table.py::test_every_layout_is_found_and_shortest
