@@ -83,7 +83,7 @@ def found(large: bool) -> dict[str, Any]:
     device, told = gpu.default_device(), {}
     for name, (kernel, arguments, over) in cases(large).items():
         before = device.stats.compiled
-        tuning = kernel.tune(*arguments, over=over, seconds=60, progress=False)
+        tuning = kernel.tune(*arguments, over=over, seconds=30, progress=False)
         dropped = sum(trial.seconds is None for trial in tuning.trials)
         compiled = device.stats.compiled - before
         told[name] = {"choice": tuning.plan.label, "cached": tuning.cached, "compiled": compiled, "dropped": dropped}
