@@ -75,6 +75,19 @@ def on_host(tensor: Tensor) -> Tensor:
     return type(tensor)(ViewEngine(host(), tensor.dtype), tensor.layout, tensor.offset, tensor.guard)
 
 
+def _reached_on_host(tensor: Tensor) -> Tensor:
+    """As `on_host`, over a copy of what the tensor reaches alone, where numbers tell that."""
+    layout, offset, engine = tensor.layout, tensor.offset, tensor.engine
+    part = getattr(engine, "host", None)
+    if part is None or type(layout) is not Layout or layout.facts or type(offset) is not int or not layout.size:
+        return on_host(tensor)
+    low, high = offset_bounds(layout)
+    first, last = (offset + low) // 4 * 4, offset + high + 1
+    if tensor.guard is not None or first < 0 or last > getattr(engine, "length", 0):
+        return on_host(tensor)
+    return type(tensor)(ViewEngine(part(first, last), tensor.dtype), layout, offset - first)
+
+
 def load_all(tensor: Tensor) -> Array:
     """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis.
 
@@ -84,7 +97,7 @@ def load_all(tensor: Tensor) -> Array:
     """
     if isinstance(tensor.engine, CoordinateEngine):
         return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
-    tensor = on_host(tensor)
+    tensor = _reached_on_host(tensor)
     view = leaf_view(tensor)
     if view is not None:
         return view.reshape(mode_sizes(tensor), order="F")

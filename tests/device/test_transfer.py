@@ -117,3 +117,18 @@ def test_dlpack_shares_the_elements_or_says_why_not(device: Device) -> None:
     for tensor in (gpu.array(np.ones(4, np.float32), device=device), swizzled):
         with pytest.raises(BufferError, match="copy"):
             np.from_dlpack(tensor)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.bool_], ids=str)
+def test_a_view_is_read_by_what_it_reaches(device: Device, monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
+    host = np.random.default_rng(0).integers(0, 2, (40, 50)).astype(dtype)
+    there, counts, read = gpu.array(host, device=device), [], device.read
+    monkeypatch.setattr(device, "read", lambda *how: (counts.append(how[2]), read(*how))[1])
+    for rows, columns in (
+        (slice(7, 8), 3),
+        (slice(5, 9), slice(1, 4)),
+        (slice(39, None), 0),
+        (slice(None, None, 7), 49),
+    ):
+        np.testing.assert_array_equal(there[rows, columns].numpy(), host[rows, columns])
+    assert counts[0] <= 4 and counts[1] <= 4 * 50 and counts[2] <= 4

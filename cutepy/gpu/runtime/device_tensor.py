@@ -66,9 +66,10 @@ class DeviceEngine:
         """The device that holds the elements."""
         return self.buffer.device
 
-    def host(self) -> Array:
-        """All elements, read back."""
-        return self.buffer.read(self.dtype.numpy, self.length)
+    def host(self, first: int = 0, last: int | None = None) -> Array:
+        """The elements from number `first`, a multiple of 4, to before `last`, read back; all by default."""
+        count = (self.length if last is None else last) - first
+        return self.buffer.read(self.dtype.numpy, count, first * self.dtype.bytes)
 
     def fetch(self) -> PendingRead:
         """All elements, on their way back."""
