@@ -46,7 +46,8 @@ class Export:
 def export(path: str | Path, *functions: ExportedFunction, page: str = "") -> Export:
     """Write functions as one ES module at `path`, with `.d.ts` and `.json` beside it; `page` is HTML beside these.
 
-    Raises KernelError for a path that does not end in `.js` or `.mjs`, for no function, or two of one name.
+    Raises KernelError for a path that does not end in `.js` or `.mjs`, for no function, two of one name, or a number
+    for a name.
 
     >>> import tempfile
     >>> import numpy as np
@@ -64,9 +65,10 @@ def export(path: str | Path, *functions: ExportedFunction, page: str = "") -> Ex
     if target.suffix not in (".js", ".mjs"):
         raise KernelError(f"export({str(path)!r}): an ES module ends in .js or .mjs; write {target.with_suffix('.js')}")
     names = [function.name for function in functions]
-    if not functions or len({*names}) < len(names):
+    # JavaScript puts keys that are numbers first, and the first function is the one that `load` gives.
+    if not functions or len({*names}) < len(names) or any(name.isdecimal() for name in names):
         raise KernelError(
-            f"export({str(path)!r}): {', '.join(names) or 'no function'}; give functions of different names"
+            f"export({str(path)!r}): {', '.join(names) or 'no function'}; give functions of different names, no numbers"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     types, description = target.with_suffix(".d.ts"), target.with_suffix(".json")

@@ -90,6 +90,8 @@ def test_wrong_calls_are_refused(tmp_path: Path) -> None:
         scaled.export(tmp_path / "scaled.txt", 2.0, x, x.copy())
     with pytest.raises(KernelError, match="functions of different names"):
         export(tmp_path / "two.js", one, one)
+    with pytest.raises(KernelError, match="scaled, 2; give functions of different names, no numbers"):
+        export(tmp_path / "numbered.js", one, one.named("2"))
     with pytest.raises(KernelError, match="no function"):
         export(tmp_path / "none.js")
 
