@@ -112,7 +112,7 @@ def product(slabs: Sequence[Any], parts: Sequence[Any], steps: int, deep: int, s
             copy(held, slab.target(_, _, *stage))
         gpu.barrier()
         after = gpu.minimum(k + 1, steps - 1)
-        for slab, held in zip(slabs, ahead, strict=True):
+        for slab, held in reversed([*zip(slabs, ahead, strict=True)]):  # first those whose guards take long
             copy(slab.source(_, _, after), held)
         for kk in gpu.unroll(deep):
             for c, acc in parts:
@@ -145,12 +145,12 @@ def grouped(A, B, offsets, C):
 def convolve(x, filters, result, *, stride, padding, plan):  # (c,w,h,i), (f,(c,s,r)), ((q,p,i),f)
     """Some blocks of pixels and 64 filters a workgroup, 16 channels of a tap at a time."""
     (q, p, images), (f, taps) = result.shape[0], filters.shape
-    total = ceil_div(q, plan.block[0]) * ceil_div(p, plan.block[1]) * images
+    total = prod(ceil_div(extent, step) for extent, step in zip((q, p, images), plan.block, strict=True))
     gpu.launch(grid=(ceil_div(total, plan.count), ceil_div(f, 64)), threads=plan.products.threads)
     steps = (stride * E(1), stride * E(2), E(3)), (E(0), E(1), E(2))
     patches = composition(padded(x, (0, padding, padding, 0)), Layout(((q, p, images), taps), steps))
     column, one_tap, sB = gpu.workgroup.y, (16, 1, 1), gpu.shared("f32", (64, 16), pad=plan.pad)
-    slabs, parts = [], []
+    slabs, parts = [TAPS.thread(local_tile(filters, (64, one_tap), (column, _)), sB)], []
     for j in range(plan.count):
         tile, sA = gpu.workgroup.x * plan.count + j, gpu.shared("f32", (prod(plan.block), 16), pad=plan.pad)
         pixels = local_tile(patches, (plan.block, one_tap), (gpu.minimum(tile, total - 1), _))
@@ -158,8 +158,7 @@ def convolve(x, filters, result, *, stride, padding, plan):  # (c,w,h,i), (f,(c,
         slabs.append(TAPS.thread(pixels, sA))
         parts.append((c, make_fragment_like(c.C)))
         clear(parts[j][1])
-    slabs.append(TAPS.thread(local_tile(filters, (64, one_tap), (column, _)), sB))
-    product(slabs, parts, size(slabs[-1].source, 2), 16)
+    product(slabs, parts, size(slabs[0].source, 2), 16)
     for j in range(plan.count):
         if gpu.workgroup.x * plan.count + j < total:
             copy(parts[j][1], parts[j][0].C)

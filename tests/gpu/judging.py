@@ -1,6 +1,7 @@
 """Verdicts on random kernels against what their invocations do, and one kernel on three engines."""
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from cutepy.gpu.lower import compile_kernel, finish, lower
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl
-from cutepy.gpu.verify import Verification, needs_checks, verify
+from cutepy.gpu.verify import Verification, Witness, needs_checks, verify
 
 BUDGETS = (None, 1 << 13, 1 << 6)
 """Evaluations that the verifier may make for an exact answer; None for its own number."""
@@ -71,11 +72,21 @@ def judge(seed: int, *, data: bool = False, wild: bool = False, prover: str | No
                 raise Wrong(f"seed {seed}: it leaves its arrays, and would run without checks")
         check_kernel(kernel, [[np.array(values.get(b, [0] * b.length), b.dtype.numpy) for b in kernel.buffers]
                               for values in rest])  # fmt: skip
-    return compare(seed, found, runs)
+        own = {v.array: [observe(kernel, given, salt) for salt in range(4)]
+               for v in found.verdicts if (given := contents_of(kernel, v.witness))}  # fmt: skip
+    return compare(seed, found, runs, own)
 
 
-def compare(seed: int, found: Verification, runs: list[Run]) -> Counter[str]:
-    """Count the statuses of the verdicts that what happened can judge."""
+def contents_of(kernel: Kernel, witness: Witness | None) -> dict[Buffer, list[int]]:
+    """The contents with which a witness says that threads meet, if it says any."""
+    given = witness.contents if witness is not None else {}
+    return {b: given[b.name].tolist() for b in kernel.buffers if b.name in given}
+
+
+def compare(
+    seed: int, found: Verification, runs: list[Run], own: Mapping[str, list[Run]] | None = None
+) -> Counter[str]:
+    """Count the statuses of the verdicts that what happened can judge; a witness with contents of `own` by these."""
     counts: Counter[str] = Counter()
     broken = [faults(run) for run in runs]
     anywhere = set().union(*broken)
@@ -96,6 +107,16 @@ def compare(seed: int, found: Verification, runs: list[Run]) -> Counter[str]:
             continue  # what is made up beyond the end of an array, nobody reads
         if verdict.status == "proven" and key in anywhere:
             raise Wrong(f"seed {seed}: {verdict}")
+        if (
+            own
+            and verdict.status == "refuted"
+            and verdict.array in own
+            and verdict.witness
+            and verdict.witness.contents
+        ):
+            if not any(key in faults(run) for run in own[verdict.array]):
+                raise Wrong(f"seed {seed}: {verdict}")
+            continue
         if verdict.status == "refuted" and not all(key in b for b in broken[: 1 if told else None]):
             raise Wrong(f"seed {seed}: {verdict}")
         if verdict.witness and len(runs) == 1 and not is_made(runs[0], verdict.witness):  # no data play a part

@@ -15,6 +15,7 @@ from ...tensor.dtypes import bool_
 from ..ir import (
     Binary,
     Buffer,
+    Builtin,
     Call,
     Cast,
     Const,
@@ -210,7 +211,7 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         # In its window a sum modulo 2^32 is one integer: i - 1 < n says that i did not wrap.
         whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
-        if form is None and (model.orders or any(map(_is_product, whole.terms))):  # limits may tell
+        if form is None and facts.limits:  # which may tell
             form = whole.exact(window, range_of, near(whole.terms, facts.limits))
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
@@ -244,24 +245,31 @@ def _products(value: Expr) -> list[Expr]:
 def times_bound(product: Expr, limits: Sequence[Form]) -> int | None:
     """The most that x * q is, by what limits say of each; None where that may wrap."""
     assert isinstance(product, Binary)
-    most = 1
-    for side in (product.left, product.right):
-        high = range_of(side)[1]
-        if limits and high >= _SMALL:
-            whole, close = linear(side), near(linear(side).terms, limits)
-            table = np.full_like(close[0].constant, whole.constant)
-            form = Congruent(whole.terms, table).exact(domain(side.dtype), range_of, close)
-            high = high if form is None else min(high, form.upper(range_of, close))
-        most *= max(0, high)
+    most = _most_of(product.left, limits) * _most_of(product.right, limits)
     return most if most < 1 << 32 else None
 
 
+def _most_of(side: Expr, limits: Sequence[Form]) -> int:
+    """The most that a factor is, 0 at least."""
+    high = range_of(side)[1]
+    if limits and high >= _SMALL:
+        whole, close = linear(side), near(linear(side).terms, limits)
+        table = np.full_like(close[0].constant, whole.constant)
+        form = Congruent(whole.terms, table).exact(domain(side.dtype), range_of, close)
+        high = high if form is None else min(high, form.upper(range_of, close))
+    return max(0, high)
+
+
 def times_limits(products: Iterable[Expr], limits: Sequence[Form], count: int) -> list[Form]:
-    """That products are at most what their factors allow, in which earlier ones of them may be."""
+    """That products are at most what their factors allow, in which earlier ones of them may be; x * q for an id x below
+    n also at most (n - 1) * q."""
     found: list[Form] = []
     for atom in dict.fromkeys(products):
         if (most := times_bound(atom, (*found, *limits))) is not None:
             found.append(Affine({atom: 1}, np.full(count, -most, np.int64)))
+            for x, q in (atom.operands, atom.operands[::-1]):
+                if isinstance(x, Builtin) and not isinstance(q, Builtin | Const):
+                    found.append(Affine({atom: 1, q: -range_of(x)[1]}, np.zeros(count, np.int64)))
     return found
 
 

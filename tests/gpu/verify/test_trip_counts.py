@@ -98,3 +98,26 @@ def test_a_stride_in_a_buffer() -> None:
     assert found.ok and found.given == (f"strides in (0, {MOST + 1})",)
     strips_of_data.interpret(np.array([7], np.uint32), y, check=True)
     assert (y[:168] == np.tile(np.arange(7), 24)).all()
+
+
+@gpu.kernel(sizes="known")
+def two_strides(strides, y, *, apart):
+    """Group g and thread t write y[g * strides[0] + t * strides[1]], of which each group has rows of its own."""
+    gpu.launch(grid=GROUPS, threads=THREADS)
+    outer, inner = strides[0], strides[1]
+    gpu.assume((inner >= 1) & (inner <= MOST))
+    gpu.assume((outer >= inner * apart) & (outer <= MOST))
+    y[gpu.workgroup.x * outer + gpu.thread * inner] = 1
+
+
+@pytest.mark.parametrize("apart", [THREADS, THREADS - 1])
+def test_two_strides_in_a_buffer(apart: int) -> None:
+    y = np.zeros(500, np.uint32)
+    found = two_strides.verify(np.array([40, 2], np.uint32), y, apart=apart, prover="cutepy")
+    status = next(v.status for v in found.verdicts if v.claim is Claim.NO_RACES)
+    assert (status is Status.PROVEN) == (apart == THREADS), found
+    for strides in ([40, 5], [8, 1], [apart, 1], [apart * 5, 5]):
+        try:
+            two_strides.interpret(np.array(strides, np.uint32), y, apart=apart, check=True)
+        except VerificationError:
+            assert status is not Status.PROVEN
