@@ -85,6 +85,24 @@ def test_fixes_are_whole_texts_that_work() -> None:
         parse_expression(fix)
 
 
+def test_a_refusal_about_unknown_sizes_has_calls_with_numbers_that_work() -> None:
+    rng, refused = random.Random("unknown sizes"), 0
+    while refused < 40:
+        text, _meant = random_call(rng, rng.choice([1, 1, 2]))
+        if not re.search(r"\b[MN]\b", text):
+            continue
+        try:
+            parse_expression(text)
+        except NotationError:
+            continue
+        except CutepyError as error:
+            refused += 1
+            assert error.fixes, text
+            for fix in error.fixes:
+                assert not re.search(r"\b[MN]\b", fix)
+                parse_expression(fix)
+
+
 def test_lines_are_cut_outside_brackets_alone() -> None:
     assert pieces("composition((6,2):(8,2),\n  (4,3):(3,1))") == [(0, "composition((6,2):(8,2),\n  (4,3):(3,1))")]
     assert [piece for _start, piece in pieces("[_;(2,4)]\n# a remark\n 4:1")] == ["[_;(2,4)]", "4:1"]

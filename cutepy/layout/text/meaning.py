@@ -564,16 +564,28 @@ MOST_REPAIRED = 1 << 12
 """Refused calls of larger layouts are not tried again with other operands."""
 
 
+NUMBERS = (8, 16, 48, 64)
+"""What sizes that are not known may be in a call that works."""
+
+
 def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[str, ...]:
     """Calls of the same function with operands near the refused ones, each of which was computed and works.
 
     >>> from ..algebra.composition import composition
     >>> fixes_of("composition", composition, (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))))[0]
     'composition((6,2):(1,7), (3,2):(2,1))'
+
+    Of layouts of unknown sizes they have numbers for these.
     """
     fixes: list[str] = []
     sizes = [it.size for it in operands if isinstance(it, AnyLayout)]
-    if not all(type(size) is int and size <= MOST_REPAIRED for size in sizes):
+    if any(type(size) is not int for size in sizes):
+        tried: dict[str, None] = {}
+        for number in NUMBERS:
+            with suppress(CutepyError):  # a fact that the number does not obey
+                tried |= dict.fromkeys(fixes_of(name, function, tuple(_with_number(it, number) for it in operands)))
+        return tuple(tried)[:MOST_FIXES]
+    if any(size > MOST_REPAIRED for size in sizes):
         return ()
     # Only calls that really work are offered.
     for near in _near(function, operands):
@@ -587,6 +599,17 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
         if len(fixes) == MOST_FIXES:
             break
     return tuple(fixes)
+
+
+def _with_number(operand: object, number: int) -> object:
+    """A layout, or a size, in which every size that is not known is this number."""
+    entries = (
+        (*leaves(plain_part(operand).shape), *leaves(plain_part(operand).stride))
+        if isinstance(operand, AnyLayout)
+        else (operand,)
+    )
+    symbols = {symbol for entry in entries for symbol in getattr(entry, "free_symbols", ())}
+    return operand.subs(dict.fromkeys(symbols, number)) if symbols else operand  # type: ignore[attr-defined]
 
 
 def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
