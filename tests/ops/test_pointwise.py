@@ -1,6 +1,7 @@
 """Pointwise operations against NumPy: 200 random operands each."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,3 +234,15 @@ def test_tensors_of_a_kernel_say_what_to_use(call: Callable[[object], object]) -
 
     with pytest.raises(KernelError, match=r"transform\(x, out, op=...\)"):
         wrong.interpret(np.zeros(4, np.float32), np.zeros(4, np.float32))
+
+
+def test_numbers_of_calls_at_new_sizes(home: Any) -> None:
+    """A number beside a tensor is that of the call, at each size, as Python has it and as NumPy does."""
+    for count in (7, 9, 11, 5):
+        whole = np.arange(count, dtype=np.int32) - 3
+        x, y = home(whole), home(whole.astype(np.float32))
+        for number in (0, 5, -2, np.int32(3)):
+            assert np.array_equal(ops.ne(x, number).numpy(), whole != number)
+            assert np.array_equal(ops.maximum(x, number).numpy(), np.maximum(whole, number))
+        for number in (0, 0.5, np.float32(0.1)):
+            assert np.array_equal(ops.mul(y, number).numpy(), whole.astype(np.float32) * np.float32(number))

@@ -82,10 +82,11 @@ def value_at(number: Any) -> Any:
 
 
 def formula_of(number: Any) -> Term:
-    """The formula of a number, followed or not."""
-    if type(number) is float:
-        return "float", repr(number)
-    found: Term = number.formula if type(number) is FollowedNumber else number
+    """The formula of a number, followed or not; of a NumPy scalar, that of its number."""
+    if type(number) is FollowedNumber:
+        return number.formula
+    value = number.item() if hasattr(number, "item") else number
+    found: Term = ("float", repr(value)) if type(value) is float else value
     return found
 
 
