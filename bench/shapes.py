@@ -1,6 +1,7 @@
 """Products, reductions and softmax in every shape through the names that users call, beside torch in the same run.
 
     python bench/shapes.py [--rows matmul,reduce,random,...] [--json FILE] [--minutes M] [--small]
+    CUTEPY_RUNTIME=dawn python bench/shapes.py --rows random --type f16 --seed 22 --count 200
 
 Device times by timestamps (CUDA events for torch), taken in turn, medians after a warm-up. Operands are random, outputs
 that a call takes are poisoned with NaN, and every result is compared with float64. A case that takes longer than
@@ -45,15 +46,18 @@ class Late(Exception):
 class Shapes:
     """The device, two large random operands on it and in torch, and the lines so far."""
 
-    def __init__(self, small: bool | None, minutes: float, target: Path | None) -> None:
+    def __init__(self, small: bool | None, minutes: float, target: Path | None, kind: str = "f32") -> None:
         self.device = default_device()
         self.small = self.device.adapter.kind != "DiscreteGPU" if small is None else small
         self.torch = None if self.small else peers.load_torch()
+        self.count, self.seed = 60, 14  # random products
         self.end, self.target = time.perf_counter() + 60 * minutes, target
         self.lines: list[dict[str, Any]] = []
         self.length = 1 << (20 if self.small else 28)
         random = np.random.default_rng(0)
-        self.host = [random.random(self.length, dtype=np.float32) - np.float32(0.5) for _ in "ab"]
+        self.kind = np.dtype({"f32": np.float32, "f16": np.float16}[kind])
+        halves = (random.random(self.length, dtype=np.float32) - np.float32(0.5) for _ in "ab")
+        self.host = [x.astype(self.kind) for x in halves]
         self.ours = [gpu.array(x, device=self.device) for x in self.host]
         self.theirs = [self.torch.tensor(x) for x in self.host] if self.torch else [None, None]
 
@@ -61,7 +65,7 @@ class Shapes:
         """The first elements of an operand in this layout: ours, torch's, and NumPy's."""
         ours = Tensor(self.ours[which].engine, Layout(shape, strides))
         theirs = self.theirs[which].as_strided(shape, strides) if self.torch else None
-        host = np.lib.stride_tricks.as_strided(self.host[which], shape, [4 * step for step in strides])
+        host = np.lib.stride_tricks.as_strided(self.host[which], shape, [self.kind.itemsize * step for step in strides])
         return ours, theirs, host
 
     def seconds(self, launch: Callable[[], object], repeats: int) -> float:
@@ -131,7 +135,7 @@ def product(
     batch = np.broadcast_shapes(one[:-2], other[:-2])
     m, n, k = one[-2], other[-1], one[-1]
     count = int(np.prod(batch, dtype=np.int64))
-    poison = np.full((*batch, m, n), np.nan, np.float32)
+    poison = np.full((*batch, m, n), np.nan, shapes.kind)
     c = gpu.array(poison, device=shapes.device)
     tc = shapes.torch.tensor(poison) if shapes.torch else None
     torch = shapes.torch.torch if shapes.torch else None
@@ -153,7 +157,10 @@ def product(
     if min(m, n) <= 16 and not batch:
         line["of_copy"] = copying(shapes, ha.nbytes + hb.nbytes + found.nbytes) / mine
     problem = problem_for_plans(a, b)
-    line["plan"] = _short(plan or choose_plan(problem, shapes.device.adapter)) if problem else "a sum of rows"
+    if shapes.kind == np.float16:
+        line["plan"] = gpu.explain_matmul(a, b).partition(" on ")[0]
+    else:
+        line["plan"] = _short(plan or choose_plan(problem, shapes.device.adapter)) if problem else "a sum of rows"
     return line
 
 
@@ -169,7 +176,8 @@ def _short(plan: gpu.Plan) -> str:
 
 
 def _bytes(seconds: float, arrays: list[np.ndarray], written: int) -> dict[str, float]:
-    return {"GBs": 1e-9 * (sum(4 * int(np.prod(x.shape, dtype=np.int64)) for x in arrays) + written) / seconds}
+    read = sum(x.itemsize * int(np.prod(x.shape, dtype=np.int64)) for x in arrays)
+    return {"GBs": 1e-9 * (read + written) / seconds}
 
 
 def _error(found: np.ndarray, wanted: np.ndarray) -> float:
@@ -204,9 +212,9 @@ def products(shapes: Shapes) -> None:
             shapes.case("matmul", f"{one} @ {other} {orders}", lambda c=(one, other, orders): product(shapes, *c))
 
 
-def random_shapes(count: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
+def random_shapes(count: int, seed: int = 14) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
     """Extents of 1 to 16,384, log-uniform; a third of the products transposed, a third batched."""
-    random = np.random.default_rng(14)
+    random = np.random.default_rng(seed)
     while count:
         m, n, k = (int(np.exp(random.uniform(0, np.log(16385)))) for _ in "mnk")
         batch = int(random.integers(2, 33)) if random.random() < 1 / 3 else 0
@@ -220,8 +228,8 @@ def random_shapes(count: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]
 
 
 def at_random(shapes: Shapes) -> None:
-    """60 random products, and what they come to."""
-    for one, other, orders in random_shapes(6 if shapes.small else 60):
+    """Random products, and what they come to."""
+    for one, other, orders in random_shapes(6 if shapes.small else shapes.count, shapes.seed):
         if all(int(np.prod(x)) <= shapes.length for x in (one, other)):
             shapes.case("random", f"{one} @ {other} {orders}", lambda c=(one, other, orders): product(shapes, *c))
     ratios = [line["ratio"] for line in shapes.lines if line["group"] == "random" and "ratio" in line]
@@ -555,8 +563,12 @@ def main() -> None:
     arguments.add_argument("--json", type=Path, help="write the lines to this file as they come")
     arguments.add_argument("--minutes", type=float, default=7.5, help="begin no case after this time")
     arguments.add_argument("--small", action="store_true", default=None, help="small sizes")
+    arguments.add_argument("--type", choices=("f32", "f16"), default="f32", help="of the operands of products")
+    arguments.add_argument("--count", type=int, default=60, help="random products")
+    arguments.add_argument("--seed", type=int, default=14, help="of random products")
     options = arguments.parse_args()
-    shapes = Shapes(options.small, options.minutes, options.json)
+    shapes = Shapes(options.small, options.minutes, options.json, options.type)
+    shapes.count, shapes.seed = options.count, options.seed
     print(shapes.device.adapter.summary)
     for group in options.rows.split(","):
         RUN[group](shapes)

@@ -25,6 +25,11 @@ import numpy as np  # noqa: E402  found by the path above
 from limited import run_limited, say  # noqa: E402
 
 LIMIT, TOTAL = 30.0, 150.0
+THIN = (
+    *[(m, 4096, 4096) for m in (1, 16, 32, 64, 128, 256, 512)],
+    (300, 300, 20000),
+    (4096, 4096, 64),
+)
 DRY = "--dry" in sys.argv  # so too in the process of the jobs, which has the same arguments
 
 
@@ -326,6 +331,10 @@ def jobs() -> Iterator[tuple[str, Job]]:
     yield "matmul 8192", square(8192)
     for n in (2048, 1024, 512, 3072):
         yield f"matmul {n}", square(n)
+    for m, n, k in THIN:
+        yield f"matmul {m}x{n}x{k}", through_matmul((m, k), (k, n))
+    for m in (16, 1):
+        yield f"matmul {m}x4096x4096, B turned", through_matmul((m, 4096), (4096, 4096), turned=(False, True))
     yield "matmul 4095x4097x4099", through_matmul((4095, 4099), (4099, 4097))
     yield "matmul 4096, both turned", through_matmul((4096, 4096), (4096, 4096), turned=(True, True))
     yield "matmul 64 x 512", through_matmul((64, 512, 512), (64, 512, 512))
