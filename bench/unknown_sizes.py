@@ -2,10 +2,12 @@
 
     python bench/unknown_sizes.py [SHAPES] [EDGE]
     python bench/unknown_sizes.py ops [SHAPES] [NAME ...]
+    python bench/unknown_sizes.py host [SHAPES]
 
 SHAPES random shapes are run for each kernel (300), and the device time is that of matrices of EDGE (2048), the least of
 15 runs in turn. With "ops" the library's own operations run at SHAPES random shapes (300) of one to three axes, and
-views by offset, step and reversal, each compared with NumPy: plans and pipelines are counted.
+views by offset, step and reversal, each compared with NumPy: plans and pipelines are counted. With "host", what a whole
+operation costs the host at a new size where all is compiled, at a size that was met over other memory, and repeated.
 """
 
 import random
@@ -202,7 +204,54 @@ def operations(name: str, shapes: int) -> str:
     )
 
 
+HOST = {
+    "exp": (ops.exp, "nm"),
+    "add": (ops.add, "nm nm"),
+    "multiply by a row": (ops.multiply, "nm m"),
+    "sum of the first axis": (lambda x: ops.sum(x, 0), "nm"),
+    "sum of the last axis": (lambda x: ops.sum(x, 1), "nm"),
+    "softmax": (ops.softmax, "nm"),
+    "cumsum": (lambda x: ops.cumsum(x, -1), "nm"),
+    "transpose": (lambda x: ops.contiguous(ops.permute_dims(x, (1, 0))), "nm"),
+    "matmul": (ops.matmul, "nm mn"),
+}
+"""Whole operations, and the axes of their operands."""
+
+
+def host(name: str, shapes: int) -> str:
+    """Medians over so many new sizes after 60 others: of calls that compile nothing, each with the device at rest."""
+    (operation, axes), device, pick = HOST[name], gpu.default_device(), random.Random(name)
+
+    def timed(operands: list[Tensor]) -> float:
+        device.wait()
+        begin = time.perf_counter()
+        kept.append(operation(*operands))
+        return 1e6 * (time.perf_counter() - begin)
+
+    found: list[tuple[float, float, float]] = []
+    for turn in range(60 + shapes):
+        extents, kept = {letter: pick.randint(33, 300) for letter in "nm"}, []
+        first, second = (
+            [gpu.array(np.ones([extents[a] for a in each], np.float32)) for each in axes.split()] for _ in range(2)
+        )
+        compiled = device.stats.compiled
+        new, other = timed(first), timed(second)
+        kept.clear()
+        timed(second)
+        kept.clear()
+        if turn >= 60 and device.stats.compiled == compiled:
+            found.append((new, other, timed(second)))
+    new, other, again = map(statistics.median, zip(*found, strict=True))
+    return (
+        f"{name:22} a new size {new:3.0f} us, a known one over other buffers {other:3.0f} us, repeated {again:3.0f} us"
+    )
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["host"]:
+        for name in HOST:
+            print(host(name, int((sys.argv[2:3] or ["200"])[0])), flush=True)
+        raise SystemExit
     if sys.argv[1:2] == ["ops"]:
         count, names = int((sys.argv[2:3] or ["300"])[0]), sys.argv[3:] or list(OPERATIONS)
         for name in names:
