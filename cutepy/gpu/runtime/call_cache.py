@@ -152,8 +152,10 @@ class CallCache:
         sized = sized_call(call.key) if self._met is None else None
         recipes = None if sized is None else self.recipes.get((sized.key, whole[1]))
         if sized is not None and recipes:
-            for recipe in recipes:
+            for number, recipe in enumerate(recipes):
                 if recipe is not None and (entry := recipe.run(sized.numbers)) is not None:
+                    if number:
+                        recipes.insert(0, recipes.pop(number))  # the first from then on
                     self._keep(whole, entry)
                     return cast(R, entry.run(call, args))
         outermost = not taping()

@@ -14,7 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from math import log2
 from pathlib import Path
@@ -46,11 +46,15 @@ def folder() -> Path:
 
 def device_key(adapter: Adapter, what: str) -> str:
     """The name of what was found for an adapter, its driver and this version of cutepy."""
+    return f"{adapter.summary} | {adapter.driver} | cutepy {_own_version()} | {what}"
+
+
+@cache
+def _own_version() -> str:
     try:
-        own = version("cutepy")
+        return version("cutepy")  # reads a file, in a millisecond
     except PackageNotFoundError:
-        own = "unknown"
-    return f"{adapter.summary} | {adapter.driver} | cutepy {own} | {what}"
+        return "unknown"
 
 
 def size_class(extent: int) -> str:
