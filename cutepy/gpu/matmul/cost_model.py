@@ -24,6 +24,8 @@ SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
+ANYWHERE, ANYWHERE_OF_FEW = Plan(), Plan((32, 32, 16), (8, 8))
+"""Plans that every WebGPU device can run, and for few rows or columns."""
 PLANS = LARGE, WIDE, MEDIUM, SQUARE, SMALL, SKINNY
 """Plans for products of any extents."""
 FEW_ROWS = 16
@@ -197,7 +199,7 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     """
     p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
-        plan = Plan() if min(p.m, p.n) > FEW_ROWS else Plan((32, 32, 16), (8, 8))
+        plan = ANYWHERE if min(p.m, p.n) > FEW_ROWS else ANYWHERE_OF_FEW
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
     if large(p):
         return quickest(p)

@@ -207,7 +207,8 @@ def cached_launches(operation: Callable[..., Any] | None = None, *, deferred: bo
     """A decorator: an operation whose launches are recorded at the first call, and replayed by calls like it.
 
     Calls are alike whose tensors are on one device and have equal layouts and types, and whose other arguments are
-    equal; what the operation allocates and launches must follow from these alone, not from elements. A call with
+    equal; what the operation allocates and launches must follow from these alone, not from elements. Its Python may run
+    once more, without a device, to tell what it launches at other sizes (`call_recipe.py`). A call with
     arguments that are not static (`static_type`) is computed as if there were no decorator; and so is, inside a block
     such as `gpu.fused`, a call of an operation that is `deferred`, for it asks the block to take the call.
 

@@ -88,9 +88,9 @@ def call_recipe(
         return None
     if found is None or found.varying != known.varying:
         return None
-    conditions = dict.fromkeys(form if _of_floats(form) else simplified(form) for form in trail.conditions)
+    asked = dict.fromkeys(form if _of_floats(form) else simplified(form) for form in trail.conditions)
     # Choices take longest: they are asked where all else holds.
-    conditions = tuple(sorted(conditions, key=lambda form: isinstance(form, tuple) and form[0] == "chosen"))
+    conditions = tuple(sorted(asked, key=lambda form: isinstance(form, tuple) and form[0] == "chosen"))
     text, scope = _written(len(sized.numbers), conditions, found, known)
     scope |= trail.choices
     recipe = CallRecipe(compiled(text, scope), conditions, text, scope)
