@@ -112,7 +112,7 @@ def product(slabs: Sequence[Any], parts: Sequence[Any], steps: int, deep: int, s
             copy(held, slab.target(_, _, *stage))
         gpu.barrier()
         after = gpu.minimum(k + 1, steps - 1)
-        for slab, held in reversed([*zip(slabs, ahead, strict=True)]):  # first those whose guards take long
+        for slab, held in zip(slabs, ahead, strict=True):
             copy(slab.source(_, _, after), held)
         for kk in gpu.unroll(deep):
             for c, acc in parts:
@@ -150,7 +150,7 @@ def convolve(x, filters, result, *, stride, padding, plan):  # (c,w,h,i), (f,(c,
     steps = (stride * E(1), stride * E(2), E(3)), (E(0), E(1), E(2))
     patches = composition(padded(x, (0, padding, padding, 0)), Layout(((q, p, images), taps), steps))
     column, one_tap, sB = gpu.workgroup.y, (16, 1, 1), gpu.shared("f32", (64, 16), pad=plan.pad)
-    slabs, parts = [TAPS.thread(local_tile(filters, (64, one_tap), (column, _)), sB)], []
+    slabs, parts = [], []
     for j in range(plan.count):
         tile, sA = gpu.workgroup.x * plan.count + j, gpu.shared("f32", (prod(plan.block), 16), pad=plan.pad)
         pixels = local_tile(patches, (plan.block, one_tap), (gpu.minimum(tile, total - 1), _))
@@ -158,7 +158,8 @@ def convolve(x, filters, result, *, stride, padding, plan):  # (c,w,h,i), (f,(c,
         slabs.append(TAPS.thread(pixels, sA))
         parts.append((c, make_fragment_like(c.C)))
         clear(parts[j][1])
-    product(slabs, parts, size(slabs[0].source, 2), 16)
+    slabs.append(TAPS.thread(local_tile(filters, (64, one_tap), (column, _)), sB))  # what has no guards comes last
+    product(slabs, parts, size(slabs[-1].source, 2), 16)
     for j in range(plan.count):
         if gpu.workgroup.x * plan.count + j < total:
             copy(parts[j][1], parts[j][0].C)
