@@ -1,7 +1,7 @@
 """Order along rows, beside torch where it is: `python bench/order.py [--small] [--rounds 5]`.
 
-Device times by timestamps, medians of rounds in which all take turns after 0.3 s, each order compared with NumPy's of two
-rows; torch's by its own events, in microseconds.
+Device times by timestamps, medians of rounds in which all take turns after 0.3 s, each order compared with NumPy's of
+two rows; torch's by its own events, in microseconds.
 """
 
 from __future__ import annotations
