@@ -92,7 +92,7 @@ from .runtime.deferral import Deferral
 from .runtime.device_tensor import DeviceEngine, array, awaited_by, deferred_engine, empty
 from .runtime.profile import Profile, profile
 from .runtime.recording import Recording, record
-from .runtime.timing import Tuning
+from .runtime.timing import Trial, Tuning
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
@@ -166,7 +166,8 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     "Adapter", "ArgFold", "CallCache", "Complex", "Deferral", "Device", "DeviceEngine", "Dialect", "Export",
     "ExportedFunction", "Expr", "Fold", "Fused", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan",
-    "Pointwise", "Profile", "Recording", "Tuning", "abstract_eval", "adapters", "apply_function", "array", "assume",
+    "Pointwise", "Profile", "Recording", "Trial", "Tuning", "abstract_eval", "adapters", "apply_function", "array",
+    "assume",
     "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange", "atomic_load",
     "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "awaited_by", "barrier",
     "bitcast", "cached_launches", "cast", "choice", "constant", "convert", "copy", "default_device",

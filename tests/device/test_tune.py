@@ -27,7 +27,8 @@ from cutepy.gpu.matmul import plan_cache as tuned
 from cutepy.gpu.matmul import tuner
 from cutepy.gpu.matmul.contraction import problem_of
 from cutepy.gpu.matmul.cost_model import ProductProblem, choose_plan
-from cutepy.gpu.runtime import Device, Limits, kept, timing
+from cutepy.gpu.runtime import Device, Limits, timing
+from cutepy.gpu.runtime.plan_file import PlanFile
 
 SHAPES = ((64, 300, 128), (16, 4096, 4096), (4096, 4096, 4096), (64, 64, 1 << 20), (33, 40, 77))
 
@@ -193,8 +194,8 @@ def test_a_gpu_is_warmed_until_it_is_as_quick_as_before(device: Device, monkeypa
 
 def test_tunings_use_the_gpu_one_after_the_other(cache: Path) -> None:
     """Another process is let in only when this one has left."""
-    asked = "from cutepy.gpu.runtime.kept import alone\nwith alone(): print('in')"
-    with kept.alone():
+    asked = "from cutepy.gpu.runtime.plan_file import PlanFile\nwith PlanFile.alone(): print('in')"
+    with PlanFile.alone():
         other = subprocess.Popen([sys.executable, "-c", asked], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             other.communicate(timeout=3)

@@ -13,15 +13,16 @@ import pytest
 from cutepy import ceil_div, gpu, local_tile, size
 from cutepy.errors import KernelError
 from cutepy.gpu.inspect import tune as tuner
-from cutepy.gpu.runtime import Device, kept
+from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime.plan_file import PlanFile
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CUTEPY_CACHE", str(tmp_path))
-    kept.entries.cache_clear()
+    PlanFile.entries.cache_clear()
     yield tmp_path
-    kept.entries.cache_clear()
+    PlanFile.entries.cache_clear()
 
 
 @gpu.kernel
@@ -122,7 +123,7 @@ def test_an_entry_that_is_no_choice_is_said_and_not_taken(device: Device, cache:
     added.tune(x, y, over=over, progress=False)
     (file,) = cache.glob("plans.json")
     file.write_text(file.read_text().replace("each=1", "each=9"))
-    kept.entries.cache_clear()
+    PlanFile.entries.cache_clear()
     with pytest.warns(RuntimeWarning, match="is none of the choices, and is not taken"):
         assert not added.tune(x, y, over=over, progress=False).cached
 

@@ -21,6 +21,9 @@ PUBLIC = ("cutepy", "cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.g
 WHOLE = ("cutepy.tensor.rules", "cutepy.tensor.functions", "cutepy.errors")
 """Modules that are public as they are: `cutepy` or `cutepy.tensor` exports them, and the reference has them."""
 PRIVATE = {
+    "cutepy.gpu.runtime.plan_file.PlanFile": "cutepy's own file; what a user finds fastest he keeps where he likes",
+    "cutepy.gpu.runtime.plan_file.size_class": "the classes of that file",
+    "cutepy.gpu.runtime.timing.seconds_in_turn": "`kernel.tune` times any kernel's choices",
     "cutepy.gpu.runtime.interrupts.Uninterrupted": (
         "the tuner's processes and its file outlive an interrupt; that is the business of signals, not of GPUs"
     ),

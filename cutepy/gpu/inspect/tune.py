@@ -27,7 +27,7 @@ from ...tensor.engine import Engine
 from ...tensor.packed import PackedEngine, words_as
 from ..runtime import Device, default_device
 from ..runtime.device_tensor import DeviceEngine, array
-from ..runtime.kept import alone, device_key, entries, folder, keep_entry, lock_file, say, size_class
+from ..runtime.plan_file import PlanFile, size_class
 from ..runtime.program import Program
 from ..runtime.timing import Trial, Tuning, seconds_in_turn
 
@@ -191,7 +191,7 @@ class _Trials:
         """Choices that were launched, timed in turn with the first: in its seconds at the clock that there was then."""
         first = self.first.plan if self.first else choices[0]
         beside = [first, *[choice for choice in choices if choice != first]]
-        with alone():
+        with PlanFile.alone():
             took = seconds_in_turn(self.device, [self.launches[choice.label] for choice in beside], self.quickest)
         self.quickest = min(took[0], self.quickest or took[0])
         scale = self.first.seconds / took[0] if self.first and self.first.seconds else 1.0
@@ -213,10 +213,10 @@ def tune_kernel(
     name = kernel.function.__qualname__
     told = "\n".join([str(kernel), repr(sorted(static.items(), key=str)), *[choice.label for choice in choices]])
     problem = f"{name} {'; '.join(map(class_of, args))}"
-    key = device_key(device.adapter, f"{problem} {sha256(told.encode()).hexdigest()[:16]}")
+    key = PlanFile.key(device.adapter, f"{problem} {sha256(told.encode()).hexdigest()[:16]}")
     if not how.again and (kept := _kept(key, choices)) is not None:
         return Tuning(problem, *kept, (), cached=True)
-    lock_file().close()  # raises where nothing can be kept, before anything is compiled
+    PlanFile.lock().close()  # raises where nothing can be kept, before anything is compiled
     buffers: dict[int, Any] = {}
     start = time.perf_counter()
     trying = _Trials(kernel, device, tuple([copied(value, device, buffers) for value in args]), static)
@@ -235,13 +235,13 @@ def tune_kernel(
         raise KernelError(f"tune: no choice of {name} could be timed; {'; '.join(map(str, reversed(why.values())))}")
     best = min(trying.timed([t.plan for t in timed[:FINALISTS]]), key=lambda t: t.seconds or 0.0)
     assert best.seconds is not None
-    keep_entry(key, {"choice": best.plan.label, "seconds": best.seconds})
+    PlanFile.keep(key, {"choice": best.plan.label, "seconds": best.seconds})
     return Tuning(problem, best.plan, best.seconds, tuple(trials))
 
 
 def _kept(key: str, choices: Sequence[Choice]) -> tuple[Choice, float] | None:
     """The choice that was found before, by any process, and its seconds."""
-    entry = entries().get(key)
+    entry = PlanFile.entries().get(key)
     if entry is None:
         return None
     try:
@@ -250,6 +250,6 @@ def _kept(key: str, choices: Sequence[Choice]) -> tuple[Choice, float] | None:
     except (TypeError, KeyError, ValueError):
         found = None
     if found is None or not (math.isfinite(seconds) and seconds > 0):
-        say(f"what is kept for {key!r} in {folder() / 'plans.json'} is none of the choices, and is not taken")
+        PlanFile.warn(f"what is kept for {key!r} in {PlanFile.path()} is none of the choices, and is not taken")
         return None
     return found, seconds

@@ -15,7 +15,7 @@ from ...layout import ceil_div
 from ...tensor import as_dtype
 from .. import Adapter, Device
 from ..operations.operand import ExecutionSite
-from ..runtime.kept import size_class
+from ..runtime.plan_file import size_class
 from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)

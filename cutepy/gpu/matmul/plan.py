@@ -212,8 +212,8 @@ class MatrixPlan:
     all). k is summed in `splits` parts, which a second pass adds in order.
 
     >>> plan = MatrixPlan((64, 64, 32))
-    >>> plan.threads, plan.subgroups_mnk, plan.mma.tile, plan.packed, plan.slab(0), str(plan.staged(0))
-    ((64, 2), (2, 2, 1), (32, 32, 16), 1, (64, 32), '(64,32,1):(40,1,2560)')
+    >>> plan.threads, plan.subgroups, plan.mma.tile, plan.packed, plan.slab(0), str(plan.staged(0))
+    ((64, 2), (2, 2), (32, 32, 16), 1, (64, 32), '(64,32,1):(40,1,2560)')
     >>> str(plan.copies(0, along_k=True)), str(plan.block(across=True))
     ('((8,16),(4,4,1,1)):((256,4),(1,64,64,2048))', '(32,32):(40,1)')
     >>> plan.slab_bytes, plan.shared_bytes

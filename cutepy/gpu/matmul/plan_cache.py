@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import KernelError
 from .. import Adapter
-from ..runtime.kept import device_key, entries, folder, keep_entry, say
+from ..runtime.plan_file import PlanFile
 from .cost_model import PROCESSORS, ProductProblem, registers_per_thread, workgroups_of
 from .plan import Plan
 
@@ -30,12 +30,12 @@ THREAD_COUNTS, MOST_REGISTERS = (32, 256), 160
 
 def key_of(adapter: Adapter, problem: ProductProblem) -> str:
     """The name under which a plan is kept: the device, and the class of the shape."""
-    return device_key(adapter, f"matmul {problem.shape_class}")
+    return PlanFile.key(adapter, f"matmul {problem.shape_class}")
 
 
 def tuned_plan(adapter: Adapter | None, problem: ProductProblem) -> Plan | None:
     """The plan that was found for products of this class; None where none was."""
-    if adapter is None or not entries():
+    if adapter is None or not PlanFile.entries():
         return None
     found = known(adapter, problem)
     return None if found is None else found[0]
@@ -45,7 +45,7 @@ def tuned_plan(adapter: Adapter | None, problem: ProductProblem) -> Plan | None:
 def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | None:
     """The plan that was found for this class, and its seconds; None where there is none for this device."""
     key = key_of(adapter, problem)
-    entry = entries().get(key)
+    entry = PlanFile.entries().get(key)
     if entry is None:
         return None
     # The entry may be anything: it is made a plan, and held to what the device and the tuner allow.
@@ -57,8 +57,8 @@ def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | Non
     except (KernelError, TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         why = str(error) or type(error).__name__
     if why:
-        where = f"{key!r} in {folder() / 'plans.json'}"
-        say(f"the plan kept for {where} is not taken: {why[:200]}; products take the default plan")
+        where = f"{key!r} in {PlanFile.path()}"
+        PlanFile.warn(f"the plan kept for {where} is not taken: {why[:200]}; products take the default plan")
         return None
     return plan, seconds
 
@@ -101,13 +101,13 @@ def tuples(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def keep(adapter: Adapter, problem: ProductProblem, plan: Plan, seconds: float) -> Path:
-    """Keep a plan, beside what is there. Returns the file; see `keep_entry`."""
-    path = keep_entry(key_of(adapter, problem), {"plan": asdict(plan), "seconds": seconds})
+    """Keep a plan, beside what is there. Returns the file; see `PlanFile.keep`."""
+    path = PlanFile.keep(key_of(adapter, problem), {"plan": asdict(plan), "seconds": seconds})
     known.cache_clear()
     return path
 
 
 def reread() -> None:
     """Forget what the file held: the next product reads it again."""
-    entries.cache_clear()
+    PlanFile.entries.cache_clear()
     known.cache_clear()

@@ -26,11 +26,10 @@ from operator import gt
 
 from ...errors import KernelError
 from ...layout import ceil_div
-from .. import Adapter, CallCache, Limits
+from .. import Adapter, CallCache, Limits, Trial, Tuning
 from ..operations.domain import power_of_two
 from ..runtime.interrupts import Uninterrupted
-from ..runtime.kept import lock_file
-from ..runtime.timing import Trial, Tuning
+from ..runtime.plan_file import PlanFile
 from .contraction import problem_of
 from .cost_model import (
     FEW_ROWS,
@@ -92,7 +91,7 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
-    lock_file().close()  # raises where nothing can be kept, before any process is begun
+    PlanFile.lock().close()  # raises where nothing can be kept, before any process is begun
     start = time.perf_counter()
     trials: list[Trial[Plan]] = []
     # First each candidate once, beside the default plan; then the quickest again.

@@ -22,7 +22,7 @@ from ...layout import Layout
 from ...tensor import Tensor, as_dtype
 from .. import Device, array, default_device
 from ..operations.operand import ExecutionSite
-from ..runtime.kept import alone
+from ..runtime.plan_file import PlanFile
 from ..runtime.timing import seconds_in_turn
 from .contraction import Operands, run_plan
 from .cost_model import ProductProblem
@@ -69,7 +69,7 @@ def main() -> None:
         launches = [launch for launch in found if not isinstance(launch, dict)]
         answers = [answer if isinstance(answer, dict) else {} for answer in found]
         if len(launches) == len(plans):
-            with alone():
+            with PlanFile.alone():
                 seconds = seconds_in_turn(device, launches, least.get(plans[0], 0.0))
             least[plans[0]] = min(seconds[0], least.get(plans[0], seconds[0]))
             answers = [{"seconds": each} for each in seconds]

@@ -27,7 +27,11 @@ AS_QUICK = 1.03
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[Choice]):
-    """A plan that was tried: its seconds, or why it was dropped; `early` where no driver saw it."""
+    """A plan that was tried: its seconds, or why it was dropped; `early` where no driver saw it.
+
+    >>> print(Trial("32 threads", 2e-6))
+    32 threads         2.0 us
+    """
 
     plan: Choice
     seconds: float | None = None
