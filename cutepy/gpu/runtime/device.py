@@ -144,7 +144,7 @@ class Device:
     True
     >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
     >>> device.play([device.bound_launch(program, [inputs, results], ())], [], [inputs, results])
-    >>> fresh = device.replay([x.nbytes], [(program, (0, 1), ())], [inputs], kept=0)
+    >>> fresh = device.replay([x.nbytes], [(program, (0, 1), (), program.grid)], [inputs], kept=0)
     >>> fresh.read("float32").tolist()
     [0.0, 2.0, 4.0, 6.0]
     >>> other = gpu.open_device(device.adapter)
@@ -444,8 +444,8 @@ class Device:
         kept: int = -1,
     ) -> DeviceBuffer | None:
         """New buffers of so many bytes each, which come after `buffers`, then launches over all: what `allocate` and
-        `launch` do, under one lock. A launch has its program, the numbers of its operands, its parameters. Returns the
-        new buffer of number `kept`, which the caller keeps.
+        `launch` do, under one lock. A launch has its program, the numbers of its operands, its parameters, its grid.
+        Returns the new buffer of number `kept`, which the caller keeps.
 
         Calls with one object for `same` make the same launches over the same buffers, and are bound once for these.
         Where they make no buffer, a call that was bound takes no lock.
