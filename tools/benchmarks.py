@@ -37,11 +37,14 @@ SCRIPTS = {
     "runtime": "what a launch and a transfer cost",
     "host": "what calls, views, small reads and recorded launches cost the host, beside torch",
     "model": "GPT-2's forward through public names, as called and recorded, beside torch",
+    "order": "sort, argsort and top_k of rows, beside torch",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
     "examples": "the examples that people come for, beside torch, on one device",
     "steps": "the six steps of a matrix product (docs/stories/matmul.md), on one device",
     "shapes": "products, reductions, softmax and copies in every shape beside torch, and what calls cost the host",
     "tuner": "what `gpu.tune` finds from a cold start, beside every plan that it could have tried",
+    "tune_kernels": "what `kernel.tune` finds for five kernels, beside every choice timed by hand",
+    "neighbours": "thirty kernels written element by element, beside the same by `copy`",
 }
 NONE = "\nNo results are committed yet.\n"
 
