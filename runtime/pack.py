@@ -32,7 +32,7 @@ def main() -> None:
     """Fetch, choose, compile, pack."""
     from kernels import all_of_them
 
-    from cutepy.explore.pack import compiled_name, own_files
+    from cutepy.explore.pack import compiled_name, source_zip
 
     for tool in ("npm", "node"):
         if shutil.which(tool) is None:
@@ -40,7 +40,7 @@ def main() -> None:
     with TemporaryDirectory() as place:
         folder = Path(place)
         fetch(folder, "pyodide", VERSION, SHA256)
-        (folder / "cutepy.zip").write_bytes(own_files())
+        (folder / "cutepy.zip").write_bytes(source_zip())
         subprocess.run(["node", HERE / "choose.mjs", folder], check=True)
         lock = folder / "package" / "pyodide-lock.json"
         lock.write_text(json.dumps({**json.loads(lock.read_text()), "packages": {}}))

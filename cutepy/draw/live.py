@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from ..layout import ComposedLayout, Layout, Swizzle
 from ..layout.values.composed import AnyLayout
-from ..layout.values.int_tuple import leaves
+from ..layout.values.int_tuple import leaves, show
 from .grid import Cells, Figure, Grid
 from .sheet import sheet_of
 
@@ -39,10 +39,11 @@ def _record(grid: Grid) -> dict[str, object]:
     """One grid as JSON values: columns, sums or texts, indices and links; keys without content are left out."""
     record: dict[str, object] = {"columns": grid.columns.size}
     if grid.detail is not None:
-        # The script recomputes sums from shape and stride; where it cannot, every text is listed.
-        record |= _summed(grid.source)
+        # The script recomputes sums from shape and stride; where it cannot, or more is said, every text is listed.
         hints = grid.hints or ("",) * len(grid.labels)
         first = next((cell for cell, own in enumerate(grid.indices) if own), 0)
+        if _ends_in_its_value(grid, first):
+            record |= _summed(grid.source)
         if "shape" not in record:
             record["texts"] = [grid.text(cell) for cell in range(len(grid.labels))]
         elif hints[first] and grid.text(first).startswith(hints[first]):
@@ -58,6 +59,14 @@ def _record(grid: Grid) -> dict[str, object]:
     if grid.links:
         record["links"] = _packed(grid.links, grid.columns.size)
     return record
+
+
+def _ends_in_its_value(grid: Grid, cell: int) -> bool:
+    """True if what a cell says ends in the value of the layout there; of a tensor its offset and element follow."""
+    if grid.source is None or not grid.indices or not grid.indices[cell]:
+        return False
+    value = show(grid.source(grid.indices[cell][0]))
+    return grid.text(cell).endswith((f"= {value}", f"→ {value}"))
 
 
 def _summed(layout: AnyLayout | None) -> dict[str, object]:

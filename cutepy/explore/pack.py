@@ -47,8 +47,8 @@ FIRST_CELLS = 1024
 USUAL = Style()
 
 
-def own_files() -> bytes:
-    """cutepy's own source, as far as the page runs it, as a zip that is always the same for the same files."""
+def source_zip() -> bytes:
+    """A zip of cutepy's modules that run in the page: `__init__.py` and `PARTS`. The same files give the same bytes."""
     contents: dict[str, bytes] = {}
     todo = [(f"cutepy/{name}", files("cutepy") / name) for name in ("__init__.py", *PARTS)]
     while todo:
@@ -70,9 +70,9 @@ def compiled_name(source: bytes) -> str:
     return f"cutepy-{sha256(source).hexdigest()[:16]}.zip"
 
 
-def _own_packed() -> bytes:
+def _packed_source() -> bytes:
     """What of cutepy runs in the page, packed: compiled where the runtime has that of this very source."""
-    source = own_files()
+    source = source_zip()
     with suppress(ModuleNotFoundError):
         # Compiled modules serve this source only: their name holds its hash.
         compiled = files("cutepy_runtime") / f"{compiled_name(source)}.gz"
@@ -116,7 +116,7 @@ class Explorer:
 
     def html(self) -> str:
         """The whole page. Raises DrawError where Python for the browser is not installed."""
-        return self.page({**runtime(), "cutepy.zip": _own_packed()})
+        return self.page({**runtime(), "cutepy.zip": _packed_source()})
 
     def page(self, packed: dict[str, bytes]) -> str:
         """The page with these files in it.

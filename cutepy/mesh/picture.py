@@ -1,6 +1,7 @@
 """Pictures of placements and plans: the array's elements with the devices that hold them, a grid for each placement.
 
-Law: a cell names every device that holds its element, by rank; the colour is that of the first.
+Law: a cell names the devices that hold its element, by rank, shortened where there are many; its hint names them all.
+The colour is that of the first.
 """
 
 from __future__ import annotations
@@ -70,6 +71,10 @@ class PlanView(View):
 
 
 def _grid(placement: Placement, look: Look, caption: str = "") -> Grid:
+    """The grid of a placement, a cell for each element; a vector is one row, of a large array the corners are shown.
+
+    Raises DrawError for more than two dimensions.
+    """
     if len(placement.shape) > 2:
         raise DrawError(
             f"a picture of {placement}: it has {len(placement.shape)} dimensions; pictures have one or two, place two "
@@ -89,7 +94,8 @@ def _grid(placement: Placement, look: Look, caption: str = "") -> Grid:
             ranks = sorted({placement.rank(device) for holders in placement.holders(element) for device in holders})
             labels.append(f"D{number_set(ranks)}" if ranks else "")
             paints.append(palette.color(ranks[0]) if ranks else palette.HOLE)
-            hints.append(f"{element} → {'devices' if len(ranks) > 1 else 'device'} {', '.join(map(str, ranks))}")
+            held = f"{'devices' if len(ranks) > 1 else 'device'} {', '.join(map(str, ranks))}" if ranks else "no device"
+            hints.append(f"{element} → {held}")
     axes = axis_of(down, rows, nested=False), axis_of(across, columns, nested=False)
     return Grid(*axes, tuple(labels), tuple(paints), tuple(hints), caption)
 

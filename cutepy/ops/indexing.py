@@ -39,7 +39,7 @@ def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) ->
     named = [entry for entry in entries if entry is not None]
     cut = [axis for axis, entry in enumerate(named) if entry != slice(None)]
     flat = [coalesce(mode) for mode in modes]
-    if (not modes and sizes) or any(not isinstance(flat[axis].stride, int) for axis in cut):
+    if not has_slices(x, cut):
         if writes:
             raise TensorError(f"{x}[...] = ...: no layout says this part of a mode; write by coordinates, or copy")
         return indexed(contiguous(x), key)
@@ -63,6 +63,18 @@ def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) ->
                 offset = offset + step * _place(x, entry, sizes[axis], axis)
         axis += 1
     return Tensor(x.engine, joined(kept), offset)
+
+
+def has_slices(x: Tensor, axes: Sequence[int]) -> bool:
+    """True if a layout says each slice of x along these axes, so that it is a view; else it is cut from a copy.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> x = make_tensor(np.zeros(12, np.float32), Layout(((2, 3), 2), ((1, 4), 2)))
+    >>> has_slices(x, [1]), has_slices(x, [0])
+    (True, False)
+    """
+    modes = mode_layouts(x) if is_strided(x) else []
+    return all(isinstance(coalesce(modes[axis]).stride, int) for axis in axes) if modes else not sizes_of(x)
 
 
 def _place(x: Tensor, entry: Any, size: int, axis: int) -> int:

@@ -26,7 +26,7 @@ from ..tensor import (
     with_layout,
 )
 from .engine import chosen
-from .indexing import indexed
+from .indexing import has_slices, indexed
 from .movement import concat, contiguous, expand, is_strided, permute, ravel, reshape, sizes_of_matrices
 from .pointwise import elementwise
 
@@ -43,7 +43,8 @@ def _listed(axes: rules.Axes) -> list[int]:
 
 
 def unstack(x: TensorLike, axis: Axis = 0) -> tuple[Tensor, ...]:
-    """The parts along an axis, views without it.
+    """The slices at each index of an axis, in order, each without that axis: views where a layout says them, else views
+    of one copy.
 
     >>> [part.numpy().tolist() for part in unstack(np.int32([[1, 2], [3, 4]]), 1)]
     [[1, 3], [2, 4]]
@@ -52,8 +53,9 @@ def unstack(x: TensorLike, axis: Axis = 0) -> tuple[Tensor, ...]:
     """
     tensor = as_tensor(x)
     along = _axis("unstack", tensor, axis)
+    whole = tensor if has_slices(tensor, [along]) else contiguous(tensor)
     before = (slice(None),) * along
-    return tuple([indexed(tensor, (*before, at, Ellipsis)) for at in range(mode_sizes(tensor)[along])])
+    return tuple([indexed(whole, (*before, at, Ellipsis)) for at in range(mode_sizes(tensor)[along])])
 
 
 def expand_dims(x: TensorLike, axis: Axis = 0) -> Tensor:

@@ -133,7 +133,8 @@ def sum(
     engine: Engine | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The sum over the axes, in the type of `dtype` where that is given; 0 where there is nothing to add.
+    """The sum over the axes; 0 where there is nothing to add. Of bool and of integers below 32 bits it is i32 or u32,
+    else of the elements' type; with `dtype` the elements are converted to that type first, and the result has it.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
@@ -312,14 +313,15 @@ def _softmax_by_numpy(tensor: Tensor, axis: SupportsIndex) -> Tensor:
         return from_array(powers / powers.sum(axis=over, keepdims=True), result)
 
 
-def _of_rows(tensor: Tensor, over: tuple[int, ...], nothing: object, put: Callable[[Blocks, Array], None]) -> Array:
-    """What `put` makes of the elements over the axes, for as many indices of the other axes at a time as a block has.
+def _of_rows(tensor: Tensor, over: tuple[int, ...], of_none: object, put: Callable[[Blocks, Array], None]) -> Array:
+    """What `put` makes of rows, as many at a time as a block has. A row is all elements over the axes, at one index of
+    the other axes; `of_none` is the result for a row without elements, and gives the type.
 
     `put(block, found)` fills `found`, an array over some of the other axes, from a block that has these axes first.
     """
     blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
-    found = np.full([blocks.shape[axis] for axis in kept], nothing)
+    found = np.full([blocks.shape[axis] for axis in kept], of_none)
     moved, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
     if each and found.size:
         for part in pieces(found.shape, lambda sizes: prod_of(sizes) * each <= BLOCK or prod_of(sizes) == 1):
@@ -334,11 +336,11 @@ def _put_indices(locate: Callable[..., Array], better: np.ufunc, moved: Blocks, 
     part, `better` compares elements. An earlier part wins where neither is better; NaN is better than any number.
     """
     kept = found.ndim
-    rows = moved.shape[kept] if moved.ndim > kept else 1
+    length = moved.shape[kept] if moved.ndim > kept else 1
     below = int(np.prod(moved.shape[kept + 1 :], dtype=np.int64))
-    step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, rows))
+    step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, length))
     best: Array | None = None  # the element at `found`, of the parts so far
-    for start in range(0, rows, step):
+    for start in range(0, length, step):
         block = moved[(slice(None),) * kept + (slice(start, start + step),)] if moved.ndim > kept else moved
         flat = np.asarray(block).reshape((*found.shape, -1))
         here = np.asarray(locate(flat, axis=-1))

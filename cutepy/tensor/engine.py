@@ -131,7 +131,7 @@ class ViewEngine:
         """The elements at `offsets`; 0 where the mask is false. TensorError for an offset outside the memory."""
         if where is None:
             return self.memory[self._index(offsets)]
-        # Masked lanes are not accessed: their offsets may lie outside the memory.
+        # Where the mask is false nothing is accessed: such offsets may lie outside the memory.
         table = np.asarray(offsets)
         mask = np.broadcast_to(where, table.shape)
         values = np.zeros(table.shape, self.memory.dtype)

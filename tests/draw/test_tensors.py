@@ -1,9 +1,12 @@
 """Tensors and atoms: data at its coordinates, guarded elements as holes, every operand in its tile."""
 
+import json
+
 import numpy as np
 import pytest
 
 from cutepy.draw import Operands, Style, draw
+from cutepy.draw.live import live_data
 from cutepy.errors import DrawError
 from cutepy.layout import Layout, _
 from cutepy.tensor import (
@@ -30,6 +33,18 @@ def test_data_and_slices() -> None:
     assert row.labels == tuple(f"{A[2, j]:.2f}" for j in range(6))
     assert row.hints[0] == "(0) → 2: 0.5"
     assert draw(A, label="offset").figure.grids[0].labels[:2] == ("0", "5")
+
+
+def test_a_cell_that_is_pointed_at_says_its_sum_the_offset_of_the_tensor_and_its_element() -> None:
+    tile = local_tile(A, (3, 4), (1, 1))  # its first element is A[3, 4], at offset 23
+    grid = draw(tile).figure.grids[0]
+    assert grid.text(0) == f"(0,0) → index 0 → 0·1 + 0·5 = 0, 23 + 0 = 23: {A[3, 4]}"
+    assert grid.text(5) == f"(1,1) → index 4 → 1·1 + 1·5 = 6, 23 + 6 = 29: {A[4, 5]}"
+    assert grid.text(2).endswith("outside of the guard")
+    assert draw(A).figure.grids[0].text(1) == "(0,1) → index 5 → 0·1 + 1·5 = 5: 1.25"
+    # The script of a page cannot compute elements: it has the texts.
+    (record,) = json.loads(live_data(draw(tile).figure))
+    assert record["texts"] == [grid.text(cell) for cell in range(12)]
 
 
 def test_a_picture_of_a_tensor_is_the_same_in_every_run() -> None:

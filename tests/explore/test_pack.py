@@ -70,7 +70,7 @@ def test_text_stays_text() -> None:
 
 def test_the_packed_source_answers_alone(tmp_path: Path) -> None:
     """What is in the page is all that the page imports: nothing else of cutepy, no NumPy, no SymPy, no wgpu."""
-    (tmp_path / "cutepy.zip").write_bytes(packing.own_files())
+    (tmp_path / "cutepy.zip").write_bytes(packing.source_zip())
     program = """
 import sys
 sys.path[:] = [path for path in sys.path if "site-packages" not in path]
@@ -104,8 +104,8 @@ for name in QUESTIONS:
 def test_compiled_modules_are_those_of_this_very_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """A runtime that was packed beside other source gives none of its compiled modules."""
     assert packing.compiled_name(b"one") != packing.compiled_name(b"other")
-    monkeypatch.setattr(packing, "own_files", lambda: b"another source")
-    assert gzip.decompress(packing._own_packed()) == b"another source"
+    monkeypatch.setattr(packing, "source_zip", lambda: b"another source")
+    assert gzip.decompress(packing._packed_source()) == b"another source"
 
 
 def test_without_the_runtime_one_line_says_how_to_get_it(

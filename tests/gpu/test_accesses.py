@@ -43,6 +43,25 @@ def test_a_masked_load_of_a_tile_that_reaches_beyond() -> None:
     assert np.array_equal(y, np.where(np.arange(100) % 64 % 2 == 0, X, 7)) and tiles.verify(X, y).ok
 
 
+@pytest.mark.parametrize("call", ["load", "store"])
+def test_a_number_outside_is_refused_unless_nothing_is_accessed(call: str) -> None:
+    """As `x[100]` is: a mask that is no mask, the default, is none; one that never holds needs no element."""
+
+    @gpu.kernel
+    def reaches(x: Tensor, y: Tensor, *, where: bool) -> None:
+        gpu.launch(threads=1)
+        if call == "load":
+            y[0] = gpu.load(x, 100, where=where, other=7)
+        else:
+            gpu.store(y, 100, x[0], where=where)
+
+    y = np.zeros(100, np.float32)
+    reaches.interpret(X, y, where=False)
+    assert y[0] == (7 if call == "load" else 0)
+    with pytest.raises(TensorError, match=r"coordinate 100 .* goes from 0 to 99"):
+        reaches.interpret(X, y, where=True)
+
+
 def test_a_mask_that_is_wrong_is_refuted_and_what_is_no_mask_refused() -> None:
     @gpu.kernel
     def beyond(x: Tensor, y: Tensor) -> None:

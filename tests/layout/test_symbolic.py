@@ -469,7 +469,7 @@ def test_a_polynomial_above_its_least_values_is_the_same_there() -> None:
             for _factor in range(rng.randint(0, 3)):
                 term = term * Poly.unknown(rng.randrange(3))
             poly = poly + term
-        above = poly.above(lows)
+        above = poly.shifted(lows)
         assert 0 not in above.values()
         for _try in range(5):
             at = {number: rng.randint(-9, 9) for number in range(3)}

@@ -85,6 +85,17 @@ def test_flip() -> None:
         assert same(found.numpy(), np.flip(array, axes)) and (not array.size or is_view(found, array))
 
 
+def test_parts_of_an_axis_that_no_layout_slices_are_views_of_one_copy() -> None:
+    values = np.arange(24, dtype=np.float32)
+    nested = make_tensor(values, Layout(((2, 3), 4), ((1, 8), 2)))
+    for axis, of_x in ((0, False), (1, True)):
+        parts = ops.unstack(nested, axis)
+        assert len({id(part.engine.memory) for part in parts}) == 1
+        assert (parts[0].engine is nested.engine) == of_x
+        stacked = np.stack([part.numpy() for part in parts], axis)
+        assert np.array_equal(stacked, ops.contiguous(nested).numpy())
+
+
 def test_nested_and_swizzled_operands() -> None:
     nested = make_tensor(np.arange(48, dtype=np.float32), ((2, 3), 4), ((1, 16), 4))
     swizzled = make_tensor(np.arange(32, dtype=np.float32), ComposedLayout(Swizzle(2, 0, 3), 0, Layout((8, 4))))

@@ -330,13 +330,17 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
 
 
 def detail_of(table: Table, cell: int) -> str:
-    """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`."""
+    """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`, and of a tensor at offset 100 `, 100 + 9 = 109` after it."""
     row, column = table.rows[cell // len(table.columns)], table.columns[cell % len(table.columns)]
     if row is None or column is None:
         return "left out: the picture shows the corners"
     crd = table.coordinate(row, column)
     whole = table.panel.whole
-    total = value_sum(whole, crd if isinstance(whole.shape, tuple) else crd[0])
+    inner = crd if isinstance(whole.shape, tuple) else crd[0]
+    total, start = value_sum(whole, inner), table.panel.start
+    if start:
+        value = whole(inner)
+        total += f", {start} + {show(value)} = {show(moved(start, value))}"
     return f"{show(crd)} → index {table.index(row, column)} → {total}"
 
 
@@ -344,7 +348,8 @@ MOST_TERMS = 12
 
 
 def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
-    """The value at a nested coordinate, with the sum written out.
+    """The value of a layout at a nested coordinate, with the sum written out: of more than `MOST_TERMS` leaves the
+    value alone. A tensor's own offset is not in it.
 
     >>> value_sum(Layout((4, (2, 8)), (1, (4, 8))), (1, (0, 1)))
     '1·1 + 0·4 + 1·8 = 9'

@@ -20,7 +20,7 @@ from ..grid import ELLIPSIS, Figure, Grid, clean
 from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
-from .table import COLORS, LABELS, Panel, as_layout, panels, table_of
+from .table import COLORS, LABELS, Panel, as_layout, detail_of, panels, table_of
 
 
 @runtime_checkable
@@ -68,23 +68,31 @@ def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
     table = table_of(panel, look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
     elements: dict[int, object] = {}
+    found: dict[int, str] = {}  # what is said of each element
     for cell, at in enumerate(table.cells):
         if at is None:
             labels[cell] = ELLIPSIS
             continue
         element = _element(tensor, table.coordinate(*at[:2]))
         if element is None:
-            labels[cell], paints[cell], hints[cell] = "", palette.HOLE, f"{hints[cell]}: outside of the guard"
+            labels[cell], paints[cell], found[cell] = "", palette.HOLE, ": outside of the guard"
         else:
-            elements[cell] = element
-            hints[cell] = f"{hints[cell]}: {_number(element)}"
+            elements[cell], found[cell] = element, f": {_number(element)}"
+        hints[cell] += found[cell]
     if label == "data":
         for cell, text in zip(elements, _aligned(list(elements.values())), strict=True):
             labels[cell] = text
     if color == "value":
         for cell, paint in zip(elements, _heat(list(elements.values())), strict=True):
             paints[cell] = paint
-    return replace(plain, labels=tuple(labels), paints=tuple(paints), hints=tuple(hints), least_width=1)
+    return replace(
+        plain,
+        labels=tuple(labels),
+        paints=tuple(paints),
+        hints=tuple(hints),
+        detail=lambda cell: detail_of(table, cell) + found.get(cell, ""),
+        least_width=1,
+    )
 
 
 def _element(tensor: TensorLike, crd: tuple[object, ...]) -> object:

@@ -35,7 +35,7 @@ def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars | 
     >>> shifted.interpret(x, y); y[:3].tolist(), shifted.verify(x, y).ok
     ([-1.0, 0.0, 1.0], True)
 
-    Raises KernelError for a condition that is no bool.
+    Raises KernelError for a condition that is no bool, TensorIndexError for a coordinate that does not fit.
     """
     holds, offset = _accessed("gpu.load", tensor, crd, where)
     value = tensor.engine_at(crd).load(offset, holds)
@@ -46,9 +46,11 @@ def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars | 
 
 
 def store(tensor: Tensor, crd: Place, value: Scalars, *, where: Scalars = True) -> None:
-    """Write the element at `crd` where the condition holds and the tensor's guard does.
+    """Write `value` to the element at `crd` where the condition holds and the tensor's guard does: elsewhere nothing is
+    accessed.
 
-    Raises KernelError for a condition that is no bool, TensorError for a tensor that is read-only.
+    Raises KernelError for a condition that is no bool, TensorIndexError for a coordinate that does not fit, TensorError
+    for a tensor that is read-only.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -74,7 +76,7 @@ def _accessed(call: str, tensor: Tensor, crd: Place, where: Scalars) -> tuple[Ex
         raise KernelError(
             f"{user_place()}: {call}(where={where}): a {holds.dtype} value; compare it, as in {where} != 0"
         )
-    if isinstance(where, Expr):  # then numbers may be outside: nothing is accessed there
+    if not is_known(holds, False):  # where it never holds nothing is accessed, and numbers may be outside
         _check(crd, tensor.layout.shape, tensor)
     # The condition and the tensor's guard are one predicate of the access.
     inside = None if tensor.guard is None else tensor.guard.inside(crd)
@@ -283,7 +285,10 @@ def atomic_exchange(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
 
 
 def atomic_load(tensor: Tensor, crd: Place) -> Expr:
-    """Read an element that others update, atomically.
+    """The element at `crd`, read atomically, while other threads update it; 0 where the tensor's guard does not hold.
+
+    It counts as an update, like all atomics: the tensor has to be writable, and a plain read of the element by another
+    thread conflicts with it.
 
     >>> import numpy as np
     >>> from cutepy import gpu

@@ -217,7 +217,7 @@ def workgroup_argmax(value: Any, index: Any = None) -> tuple[Any, Any]:
     >>> place.interpret(x, y); int(y[0])
     2
     """
-    return _search("gpu.workgroup_argmax", value, index, True)
+    return _arg_extreme("gpu.workgroup_argmax", value, index, True)
 
 
 def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
@@ -236,10 +236,11 @@ def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
 
     Raises KernelError as `workgroup_argmax`.
     """
-    return _search("gpu.workgroup_argmin", value, index, False)
+    return _arg_extreme("gpu.workgroup_argmin", value, index, False)
 
 
-def _search(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
+def _arg_extreme(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
+    """The greatest or the least of all threads' values, and its index; of equal ones the least index."""
     trace, values = _entered(call), _values(call, value)
     search = ArgFold(greatest, values[0].dtype)
     places = [thread() * len(values) + j for j in range(len(values))] if index is None else _values(call, index)

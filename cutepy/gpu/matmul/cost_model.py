@@ -95,14 +95,14 @@ class ProductProblem:
 
     @property
     def shape_class(self) -> str:
-        """What it shares with the products that its tuned plan serves: types, orders in memory, extents to half an
-        octave (a star where vectors of 4 divide them), batches.
+        """What it shares with the products that its tuned plan serves: types, the axis along which each of A (m,k),
+        B (n,k) and C (m,n) is contiguous, extents to half an octave (a star where vectors of 4 divide them), batches.
 
         >>> ProductProblem(1000, 1024, 4096).shape_class
-        'f32,f32,f32 kmn 20*,20*,24* 0'
+        'f32,f32,f32 knn 20*,20*,24* 0'
         """
         sizes = ",".join(map(size_class, (self.m, self.n, self.k)))
-        letters = "".join(pair[along] for pair, along in zip(("mk", "mk", "mn"), self.across, strict=True))
+        letters = "".join(pair[along] for pair, along in zip(("mk", "nk", "mn"), self.across, strict=True))
         return f"{','.join(self.dtypes)} {letters} {sizes} {round(2 * log2(self.batch))}"
 
 

@@ -101,7 +101,7 @@ class _Writer:
 
     def text(self, plan: LaunchPlan, args: tuple[object, ...]) -> tuple[str, Checks]:
         self.lines += ["def recipe(args):", "    try:"]
-        self._apart("args", self.call.structure, args)
+        self._unpack("args", self.call.structure, args)
         for i, a in enumerate(self.call.arguments):
             if a.tensor is not None:
                 self._tensor(i, a)
@@ -139,8 +139,10 @@ class _Writer:
         self.lines += ["    except refused:", "        return -1"]
         return "\n".join(self.lines) + "\n", tuple(checks)
 
-    def _apart(self, holder: str, structure: Sequence[Structure], values: Sequence[object]) -> None:
-        """Names for what `holder` has: `a0`, `a1` ... for arguments, and what is held in them in turn."""
+    def _unpack(self, holder: str, structure: Sequence[Structure], values: Sequence[object]) -> None:
+        """The lines that take `holder` apart: its arguments are named `a0`, `a1` ...; tuples, lists and dictionaries
+        are checked for type and length (keys), and taken apart in turn. Raises KeyError for an object of another class.
+        """
         names = [f"a{part}" if isinstance(part, int) else f"{holder}_{at}" for at, part in enumerate(structure)]
         if names:
             self.lines.append(f"        {', '.join(names)}, = {holder}")
@@ -150,14 +152,14 @@ class _Writer:
             elif type(value) in (tuple, list) and isinstance(value, tuple | list):
                 kind = type(value).__name__
                 self.lines.append(f"        if type({name}) is not {kind} or len({name}) != {len(value)}: return None")
-                self._apart(name, part.parts, value)
+                self._unpack(name, part.parts, value)
             elif type(value) is dict and isinstance(value, dict):
                 self.scope[f"{name}_keys"] = part.names
                 self.lines += [
                     f"        if type({name}) is not dict or tuple({name}) != {name}_keys: return None",
                     f"        {name} = tuple({name}.values())",
                 ]
-                self._apart(name, part.parts, tuple(value.values()))
+                self._unpack(name, part.parts, tuple(value.values()))
             else:
                 raise KeyError(name)
 

@@ -86,9 +86,9 @@ def owned(model: Model, accesses: Sequence[Access]) -> Ownership:
     # 3. Digits of the address. Equal addresses have equal digits, so a digit that determines the owner proves
     # ownership.
     digits = _digits(model, family, moduli) if family else []
-    handed = [ticket for digit in digits if (ticket := _hands_out(model, digit))]
-    workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in handed) or _tells_workgroup(model, digits)
-    single = any(not t.shared for t in handed)
+    tickets = [ticket for digit in digits if (ticket := _ticket_of(model, digit))]
+    workgroup = any(t.buffer.space == AddressSpace.STORAGE for t in tickets) or _tells_workgroup(model, digits)
+    single = any(not t.shared for t in tickets)
     return Ownership(workgroup, single or (bool(family) and _tells_thread(family, digits)))
 
 
@@ -221,10 +221,11 @@ def _within_segment(model: Model, first: Ascent, entry: tuple[Form, Form, _Membe
     return False
 
 
-def _hands_out(model: Model, digit: _Digit) -> Ticket | None:
-    """The ticket, if a digit is c times one of one counter, of an invocation of its own each, or of a workgroup where
-    it is shared. Tickets are multiples of the counter's step apart, so constants less than c steps apart, as those of
-    the lanes of a vector are, keep the digits of two tickets apart."""
+def _ticket_of(model: Model, digit: _Digit) -> Ticket | None:
+    """The ticket that a digit tells, None where it tells none: every entry of the digit is c * ticket + constant, with
+    one c and the tickets of one counter. An invocation took the ticket, or its workgroup where it is shared. Two
+    tickets differ by a multiple of the counter's step, so constants less than c steps apart, as those of the lanes of
+    a vector are, keep their digits distinct."""
     if any(len(form.terms) != 1 for form in digit):
         return None
     pairs = {(model.tickets.get(atom), c) for form in digit for atom, c in form.terms.items()}
@@ -560,8 +561,9 @@ class Scene:
         ids = self.model.ids_of((access.index, *access.guards))
         return self.model.domain({i for i in ids if not self.is_shared(i)}, each=self.model.threads)
 
-    def still_indices(self) -> list[Expr]:
-        """The indices, without what moves all of them alike."""
+    def relative_indices(self) -> list[Expr]:
+        """The indices less the terms that a workgroup's threads share, where these are the same in all accesses; else
+        the indices as they are."""
         forms = [linear(a.index) for a in self.accesses]
         moved = [
             {atom: c for atom, c in form.terms.items() if all(map(self.is_shared, self.model.leaves(atom)))}

@@ -74,7 +74,7 @@ def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False)
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
     this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
     both: so more may happen, in fewer kinds."""
-    model, indices = scene.model, scene.still_indices()
+    model, indices = scene.model, scene.relative_indices()
     guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
     if loose:
         guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]

@@ -21,7 +21,7 @@ from ..values.composed import axis_layout
 from ..values.coordinates import BasisSum, as_stride, flat_index, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
 from ..values.layout import Layout, _make, flat_modes
-from ..values.size import Size, list_coordinates
+from ..values.size import Size, require_known_sizes
 from .operation import operation
 from .rearrange import by_mode, coalesced_open
 from .swizzled import composition_of
@@ -107,12 +107,17 @@ class LeafWalk:
         return as_stride(terms[0].value, terms[0].path) if len(terms) == 1 else 0
 
     def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
-        """The modes along a leaf whose steps do not line up with the digits: read off its table."""
+        """Shape and stride along a leaf `extent:step` whose steps do not line up with the digits: read off the table of
+        `outer(step * x)`.
+
+        Raises Refused("stride") where the table is of no layout or a stride is along an axis, Undecided where a size is
+        not known, LayoutError where the table is too long.
+        """
         if extent == 1:
             return 1, self._single(step)
-        # Unknown sizes have no table; list_coordinates records that their values are needed.
+        # Unknown sizes have no table; what is no int after that is a stride along an axis.
         if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
-            list_coordinates(extent, step, *self.shape, *self.stride)
+            require_known_sizes(extent, step, *self.shape, *self.stride)
             raise Refused("stride", position)
         leaf = leaf_modes(self.outer, extent, step)
         if isinstance(leaf, Broken):

@@ -200,14 +200,16 @@ class CopyProblem(NamedTuple):
         """The element so many further on: over bits, by XOR."""
         return element ^ step if self.linear else element + step
 
-    def layout_tv(self, order: Distribution) -> AnyLayout:
+    def layout_tv(self, distribution: Distribution) -> AnyLayout:
         """(thread, value) to the index in the tile."""
         if not self.linear:
-            pairs = (zip(*(digits or ((1, 0),)), strict=True) for digits in (order.threads, order.values))
+            digits_of = distribution.threads, distribution.values
+            pairs = (zip(*(digits or ((1, 0),)), strict=True) for digits in digits_of)
             places = make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
             return _after(self.order, places) if self.order else places
-        columns = tuple(step for _extent, step in (*order.threads, *order.values))
-        shape = 1 << len(order.threads), 1 << len(order.values)
+        # In a linear problem each digit is a bit, of extent 2.
+        columns = tuple(step for _extent, step in (*distribution.threads, *distribution.values))
+        shape = 1 << len(distribution.threads), 1 << len(distribution.values)
         return linear_layout_of(columns, shape)
 
 

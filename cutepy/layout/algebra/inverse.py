@@ -126,18 +126,19 @@ def _right(modes: Moving) -> Layout:
 
 
 def _left(modes: Moving) -> Layout | None:
-    """The left inverse of modes in order of stride, each of which divides the next; None where one does not."""
+    """The left inverse of modes in order of stride, each of which divides the next; None where one does not. The
+    modes have to span (`_spans`)."""
     extents: list[int] = []
     strides: list[int] = []
-    reached, span, position = 1, 1, 0
+    previous, span, position = 1, 1, 0
     for step, at, extent in modes:
         # Digit i of an offset has radix step / previous step, which must be an integer.
-        if step % reached:
+        if step % previous:
             return None
-        extents.append(step // reached)
+        extents.append(step // previous)
         strides.append(position)
-        reached, span, position = step, step * extent, at
-    return coalesce(from_modes([*extents, span // reached], [*strides, position]))
+        previous, span, position = step, step * extent, at
+    return coalesce(from_modes([*extents, span // previous], [*strides, position]))
 
 
 def _spans(modes: Moving) -> bool:

@@ -17,7 +17,7 @@ from ...errors import LayoutError
 from ...lazy import numpy as np
 from ..values.int_tuple import leaves
 from ..values.layout import Layout
-from ..values.size import list_coordinates
+from ..values.size import require_known_sizes
 from .rearrange import Modes, coalesce, from_modes, moving
 from .swizzled import listed
 from .table import first_deviation, gathered, reached_from_0
@@ -32,7 +32,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
 
     Raises LayoutError where the search is cut off.
     """
-    list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
+    require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     offsets = listed(layout)
     bound = reached_from_0(offsets)
     # Offset -> coordinates: a next mode must begin at a coordinate of the next missing offset.
@@ -82,7 +82,7 @@ def some_left_inverse(layout: Layout) -> Layout:
     First among the radix systems in which no digit of a sum of offsets carries; then, for offsets below 512, among all
     radix systems, or where coordinates share offsets among all ways to choose one for each.
     """
-    list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
+    require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     why = "no layout maps its offsets back"
     try:
         modes = carry_free_inverse(layout) or _among_all(layout)

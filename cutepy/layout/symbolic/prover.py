@@ -58,7 +58,7 @@ class Context:
 
     def not_negative(self, poly: Poly, depth: int = 3) -> bool:
         """True if `poly >= 0` follows."""
-        above = poly.above(self.lows)
+        above = poly.shifted(self.lows)
         if all(coefficient > 0 for coefficient in above.values()):
             return True
         if depth == 0:

@@ -120,8 +120,12 @@ class Poly(dict[Monomial, int]):
                 _add(total, {monomial: coefficient}, 1)
         return total
 
-    def above(self, lows: Mapping[int, int]) -> Poly:
-        """This polynomial in new unknowns, each less by its low: what it is made of above its least value."""
+    def shifted(self, lows: Mapping[int, int]) -> Poly:
+        """This polynomial with x + lows[x] in the place of each unknown x.
+
+        Where no unknown is below its low the new ones are 0 or more: without a negative coefficient the polynomial is
+        0 or more too. Raises KeyError for an unknown without a low.
+        """
         total = Poly()
         for monomial, coefficient in self.items():
             # (x + low)^n is the sum of C(n, k) low^(n - k) x^k; in the order of the unknowns monomials stay sorted.
@@ -194,8 +198,8 @@ def is_unknown(thing: object) -> bool:
     return hasattr(thing, "free_symbols") or getattr(thing, "facts", None) is not None
 
 
-def list_coordinates(*sizes: object) -> None:
-    """Stand before an algorithm that lists coordinates: raises Undecided if some size is not known."""
+def require_known_sizes(*sizes: object) -> None:
+    """Before an algorithm that lists coordinates: raises Undecided if some size is not known."""
     for size in sizes:
         if isinstance(size, Size):
             raise Undecided(size.context, "table", size.poly)
