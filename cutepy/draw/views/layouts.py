@@ -55,7 +55,13 @@ class Plain:
         """
         own = getattr(thing, "layout", thing)
         if isinstance(own, Layout) and not all(type(extent) is int for extent in leaves(own.shape)):
-            return _unknown(own, look)
+            rest = show(tuple(map_leaves(lambda _extent: 0, shape) for shape in as_tuple(own.shape)[2:]))
+            return Figure(
+                ((grid_of_ends(own, look),),),
+                title=title_of(own, look),
+                description=f"Layout {own}, at its ends.",
+                notes=(f"further modes at {rest}",) if len(as_tuple(own.shape)) > 2 else (),
+            )
         layout = as_layout(thing, "grid")
         grids = [layout_grid(panel, look) for panel in islice(panels(layout), MOST_PANELS)]
         more = panel_count(layout) - len(grids)
@@ -65,8 +71,9 @@ class Plain:
         return Figure((tuple(grids),), title=title_of(layout, look), description=description, notes=notes)
 
 
-def _unknown(layout: Layout, look: Look) -> Figure:
-    """The figure of a layout of unknown sizes: what it gives at the ends of its modes, in terms of the sizes."""
+def grid_of_ends(layout: Layout, look: Look) -> Grid:
+    """The grid of a layout that is not shown whole: what it gives at the ends of its modes, in terms of unknown
+    sizes."""
     shapes = as_tuple(layout.shape)
     rest = [map_leaves(lambda _extent: 0, shape) for shape in shapes[2:]]
     down, across = (_ends(shape) for shape in (shapes[:2] if len(shapes) > 1 else (1, shapes[0])))
@@ -87,7 +94,7 @@ def _unknown(layout: Layout, look: Look) -> Figure:
         hues = {"row": look.hue(i), "column": look.hue(j), "none": palette.PLAIN}
         paints.append(hues[color] if isinstance(color, str) else paint_from(color(crd, value)))
         hints.append(f"{show(crd)} → {show(value)}")
-    grid = Grid(
+    return Grid(
         _named_ends(down, look.style.heads != "none" and len(shapes) > 1),
         _named_ends(across, look.style.heads != "none"),
         tuple(labels),
@@ -95,8 +102,6 @@ def _unknown(layout: Layout, look: Look) -> Figure:
         tuple(hints),
         detail=hints.__getitem__,
     )
-    notes = (f"further modes at {show(tuple(rest))}",) if rest else ()
-    return Figure(((grid,),), title=title_of(layout, look), description=f"Layout {layout}, at its ends.", notes=notes)
 
 
 def _named_ends(ends: Sequence[IntTuple | None], headed: bool) -> Axis:

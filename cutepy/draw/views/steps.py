@@ -17,12 +17,14 @@ from ...layout import ComposedLayout, Layout, crd2idx
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
+from ...layout.values.bit_map import OfBits
 from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple, show
+from ...layout.values.size import is_unknown
 from .. import palette
 from ..grid import Axis, Figure, Grid, shorten
 from ..look import Look, named
-from .layouts import layout_grid, side, title_of
+from .layouts import grid_of_ends, layout_grid, side, title_of
 from .table import Table, Value, as_layout, painted, painter_of, panels, table_of
 from .tiles import tile_numbers
 
@@ -128,7 +130,11 @@ def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | st
         table = table_of(panel, look.style.limit)
         of_table = partial(paint, table) if callable(paint) else painter_of(table, paint, look)
         grid = replace(grid, paints=painted(table, of_table))
-    return replace(grid, caption="\n".join(shorten(line, 60) for line in caption.split("\n")))
+    return replace(grid, caption=_shortened(caption))
+
+
+def _shortened(caption: str) -> str:
+    return "\n".join(shorten(line, 60) for line in caption.split("\n"))
 
 
 def _folded(layout: AnyLayout) -> AnyLayout:
@@ -220,22 +226,23 @@ def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure
     """A call that is refused: its operands that are layouts, each with a counter-example framed, and the reason.
 
     What is framed are the first two coordinates of an operand that share an offset; where none do, what a divide leaves
-    over: the coordinates beyond the last whole tile of each mode.
+    over: the coordinates beyond the last whole tile of each mode. Of unknown and of large sizes the ends are shown.
 
-    Raises DrawError where no operand can be drawn.
+    Raises DrawError where no operand can be drawn, LayoutError where none is a layout and the first one no shape.
     """
     if name == "composition" and isinstance(error, CompositionError):
         with suppress(DrawError):
             return counter_example(operands[0], operands[1], error)
+    layouts = _layouts_in(operands) or [Layout(operands[0])]  # type: ignore[arg-type]
     grids = []
-    layouts = [operand for operand in operands if isinstance(operand, AnyLayout)]
     for number, layout in enumerate(layouts):
-        if as_layout(layout, "steps").size > LARGEST_STEPS:
-            continue
-        tiler = operands[1] if number == 0 and len(operands) > 1 else None
-        framed = _shared(layout) or _left_over(layout, tiler)
-        grid = _captioned(f"operand {number}\n{layout}" if len(layouts) > 1 else str(layout), layout, Look())
-        grids.append(replace(grid, marked=frozenset(grid.places(framed))))
+        with suppress(CutepyError):  # a layout that itself cannot be computed
+            grid, framed = _ends_of(layout), frozenset[int]()
+            if grid is None:
+                grid = _captioned("", layout, Look())
+                framed = _shared(layout) or _left_over(layout, operands[1] if number == 0 < len(operands) - 1 else None)
+            caption = f"operand {number}\n{layout}" if len(layouts) > 1 else str(layout)
+            grids.append(replace(grid, marked=frozenset(grid.places(framed)), caption=_shortened(caption)))
     if not grids:
         raise DrawError(f"{name}: no operand can be drawn")
     reason = str(error).partition("\n")[0]
@@ -245,6 +252,20 @@ def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure
         description=f"The operands of a call of {name} that is refused: {reason}",
         notes=tuple(wrap(reason, NOTE_WIDTH)),
     )
+
+
+def _ends_of(layout: AnyLayout) -> Grid | None:
+    """The grid of the ends of a layout that is not shown whole; None for one that is."""
+    whole = not is_unknown(layout) and layout.size <= LARGEST_STEPS
+    return None if whole else grid_of_ends(plain_part(layout), Look())
+
+
+def _layouts_in(operands: object) -> list[AnyLayout]:
+    """The layouts among operands, and in the tuples of them; a map of bits as what it makes of the first offsets."""
+    if isinstance(operands, tuple | list):
+        return [layout for operand in operands for layout in _layouts_in(operand)]
+    drawn = ComposedLayout(operands, 0, Layout(STRIP)) if isinstance(operands, OfBits) else operands
+    return [drawn] if isinstance(drawn, AnyLayout) else []
 
 
 NOTE_WIDTH = 90

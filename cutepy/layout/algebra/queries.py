@@ -47,12 +47,12 @@ def shape(thing: HasShape, *modes: int) -> IntTuple:
 def _shape_of(thing: HasShape) -> IntTuple:
     """The shape of anything; of a tile, a tuple of layouts, that of each of them."""
     if isinstance(thing, tuple):
-        return tuple(map(_shape_of, thing)) if any(map(_holds_layout, thing)) else thing
+        return tuple(map(_shape_of, thing)) if any(map(holds_layout, thing)) else thing
     return thing.shape if hasattr(thing, "shape") else thing
 
 
-def _holds_layout(thing: object) -> bool:
-    return any(map(_holds_layout, thing)) if isinstance(thing, tuple) else isinstance(thing, AnyLayout)
+def holds_layout(thing: object) -> bool:
+    return any(map(holds_layout, thing)) if isinstance(thing, tuple) else isinstance(thing, AnyLayout)
 
 
 def stride(layout: Layout, *modes: int) -> IntTuple:

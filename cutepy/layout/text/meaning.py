@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from inspect import Parameter, Signature, signature
+from itertools import islice
+from itertools import product as every
 from math import gcd
 from operator import add, floordiv, mod, mul, sub, truediv
 from typing import Any
@@ -26,6 +28,7 @@ from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chai
 from ..values.coordinates import AXES_RULE, Basis, as_stride, has_basis, is_listed, keeps
 from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, product, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
+from ..values.size import is_unknown
 from .tree import At, CallNode, Chain, Fail, Joined, ParsedText, Pointer, ShapeStride, TextNode, is_number
 from .write import OverF2, spelt
 
@@ -463,16 +466,14 @@ class Meaning:
         """A layout at a coordinate: what it gives there; at a slice: the layout of what is left."""
         layout = self.of(at.layout)
         entries: list[Any] = [tiler_of(self.of(entry), self.fail) for entry in at.entries]
+        called: Any = layout.value if isinstance(layout.value, OfBits) else layout_of(layout, self.fail)
         try:
-            if isinstance(layout.value, OfBits):
-                return layout.value(*entries)
-            return layout_of(layout, self.fail)(*entries)
+            return called(*entries)
         except CutepyError as error:
-            raise error.at(self.tree.text, layout.column) from error.__cause__
+            raise _at_zero(error.at(self.tree.text, layout.column), called, entries) from error.__cause__
         except TypeError as error:
-            raise self.fail(
-                f"no coordinate of {layout.value}: ({', '.join(map(str, entries))})", layout.column
-            ) from error
+            said = f"no coordinate of {called}: ({', '.join(map(str, entries))})"
+            raise _at_zero(self.fail(said, layout.column), called, entries) from error
 
     def _spelt(self, call: CallNode) -> CallNode:
         keywords = {name: self.of(node) for name, node in call.keywords.items()}
@@ -540,18 +541,21 @@ class Meaning:
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
         try:
             return self.functions[call.name](*operands)
-        except OperandError as error:
-            raise call.wrong(f"does not take these operands: {error}") from error
+        except (OperandError, TypeError) as error:
+            wrong = call.wrong(f"does not take these operands: {error}")
+            raise self._with_fixes(wrong, call, operands) from error
         except CutepyError as error:
-            error.refused = call.name, operands
-            if call.name not in FINDINGS:
-                error.fixes = fixes_of(call.name, self.functions[call.name], operands)
-            raise error.at(self.tree.text, call.column) from error.__cause__
-        except TypeError as error:
-            raise call.wrong(f"does not take these operands: {error}") from error
+            raise self._with_fixes(error.at(self.tree.text, call.column), call, operands) from error.__cause__
         except (OverflowError, MemoryError, RecursionError) as error:
             text = self.tree.text.strip()
-            raise LayoutError(f"{text}: too large to compute ({type(error).__name__})") from error
+            large = LayoutError(f"{text}: too large to compute ({type(error).__name__})")
+            raise self._with_fixes(large, call, operands) from error
+
+    def _with_fixes(self, error: CutepyError, call: CallNode, operands: tuple[object, ...]) -> CutepyError:
+        """The error of a call, with what was refused and calls that work."""
+        error.refused = call.name, operands
+        error.fixes = fixes_of(call.name, self.functions[call.name], operands)
+        return error
 
     def stated(self, layout: AnyLayout) -> AnyLayout:
         """The layout with the facts that the text states of its unknown sizes."""
@@ -559,9 +563,17 @@ class Meaning:
         return layout.given(*facts) if facts and layout.facts is not None else layout
 
 
+def _at_zero(error: CutepyError, called: object, entries: list[object]) -> CutepyError:
+    """The error of a coordinate, with one that works: a layout takes one number for all modes, as a map does."""
+    error.refused = "a coordinate", (called, *entries)
+    error.fixes = (f"{called}(0)" if isinstance(called, OfBits) else f"({called})(0)",)
+    return error
+
+
 MOST_FIXES = 3
 MOST_REPAIRED = 1 << 12
-"""Refused calls of larger layouts are not tried again with other operands."""
+MOST_CUT = 1 << 8
+"""Of layouts with more than MOST_REPAIRED coordinates, so many of the first ones are tried."""
 
 
 NUMBERS = (8, 16, 48, 64)
@@ -577,21 +589,20 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
 
     Of layouts of unknown sizes they have numbers for these.
     """
-    fixes: list[str] = []
-    sizes = [it.size for it in operands if isinstance(it, AnyLayout)]
-    if any(type(size) is not int for size in sizes):
+    if is_unknown(operands):
         tried: dict[str, None] = {}
         for number in NUMBERS:
             with suppress(CutepyError):  # a fact that the number does not obey
-                tried |= dict.fromkeys(fixes_of(name, function, tuple(_with_number(it, number) for it in operands)))
+                known = tuple(_with_number(it, number) for it in operands)
+                tried |= {} if is_unknown(known) else dict.fromkeys(fixes_of(name, function, known))
         return tuple(tried)[:MOST_FIXES]
-    if any(size > MOST_REPAIRED for size in sizes):
-        return ()
+    fixes: list[str] = []
+    takes = list(signature(function).parameters.values())
+    while len(operands) > 1 and operands[-1] == takes[min(len(operands), len(takes)) - 1].default:
+        operands = operands[:-1]
     # Only calls that really work are offered.
-    for near in _near(function, operands):
-        given = zip(signature(function).parameters, near, strict=False) if len(near) > len(operands) else []
-        said = {len(near) - 1: f"{parameter}={spelt(value)}" for parameter, value in given if value is True}
-        text = f"{name}({', '.join(said.get(position, spelt(value)) for position, value in enumerate(near))})"
+    for near in _near(takes, tuple(map(_cut, operands))):
+        text = f"{name}({_said(takes, near)})"
         if text not in fixes:
             with suppress(CutepyError, TypeError, ValueError, OverflowError):
                 function(*near)
@@ -601,25 +612,52 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
     return tuple(fixes)
 
 
+def _said(takes: list[Parameter], operands: tuple[object, ...]) -> str:
+    """The operands as a call has them: without options that are their defaults, and those that follow by name."""
+    said, by_name = [], False
+    for position, value in enumerate(operands):
+        parameter = takes[min(position, len(takes) - 1)]
+        if parameter.default is not parameter.empty and value == parameter.default:
+            by_name = True
+            continue
+        said.append(f"{parameter.name}={spelt(value)}" if by_name or value is True else spelt(value))
+    return ", ".join(said)
+
+
+def _cut(operand: object) -> object:
+    """An operand of at most MOST_REPAIRED coordinates: a larger layout is cut in each mode, to MOST_CUT in all."""
+    if isinstance(operand, tuple):
+        return tuple(map(_cut, operand))
+    if not isinstance(operand, AnyLayout) or operand.size <= MOST_REPAIRED:
+        return operand
+    inner = plain_part(operand)
+    most = int(MOST_CUT ** (1 / len(leaves(inner.shape))))
+    smaller = Layout(map_leaves(lambda extent: min(extent, most), inner.shape), inner.stride)
+    return operand.with_inner(smaller) if isinstance(operand, ComposedLayout) else smaller
+
+
 def _with_number(operand: object, number: int) -> object:
     """A layout, or a size, in which every size that is not known is this number."""
-    entries = (
-        (*leaves(plain_part(operand).shape), *leaves(plain_part(operand).stride))
-        if isinstance(operand, AnyLayout)
-        else (operand,)
-    )
+    if isinstance(operand, tuple):
+        return tuple(_with_number(entry, number) for entry in operand)
+    entries: tuple[object, ...] = (operand,)
+    if isinstance(operand, AnyLayout):
+        entries = (*leaves(plain_part(operand).shape), *leaves(plain_part(operand).stride))
     symbols = {symbol for entry in entries for symbol in getattr(entry, "free_symbols", ())}
-    return operand.subs(dict.fromkeys(symbols, number)) if symbols else operand  # type: ignore[attr-defined]
+    if not symbols:
+        return operand
+    there = operand.subs(dict.fromkeys(symbols, number))  # type: ignore[attr-defined]
+    return there if isinstance(operand, AnyLayout) else int(there)
 
 
-def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
+def _near(takes: list[Parameter], operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
     """Operands to try: rounded up; others that compose; then, of each simpler first operand, others that fit it."""
     first, *others = operands
-    names = list(signature(function).parameters)
-    if names[-1] == "round_up" and len(operands) < len(names):
+    if takes[-1].name == "round_up" and len(operands) < len(takes):
         yield (*operands, True)
-    if isinstance(first, Layout) and others and isinstance(others[0], Layout):
-        yield from ((first, inner, *others[1:]) for inner in neighbours(first, others[0]))
+    inner = others[0] if others else None
+    if isinstance(first, Layout) and isinstance(inner, Layout) and not has_basis((first.stride, inner.stride)):
+        yield from ((first, near, *others[1:]) for near in neighbours(first, inner))
     for simpler in _simpler(first):
         yield (simpler, *others)
         if isinstance(simpler, AnyLayout) and others:
@@ -630,19 +668,35 @@ def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object,
             yield (simpler, 0, simpler.rank)
             yield (simpler, *(_compact(other) for other in others))
             yield (simpler, *([_of_size(first, others)] if len(others) == 1 else others))
+        # Options as if they were not given.
+        asked = [
+            other for other, takes_it in zip(others, takes[1:], strict=False) if takes_it.default is takes_it.empty
+        ]
+        yield from ((simpler, *chosen) for chosen in islice(every(*[_instead(each, simpler) for each in asked]), 16))
+
+
+def _instead(other: object, first: object) -> tuple[object, ...]:
+    """An operand, and such of its kind as fit most first operands: this layout again, or 1, 0 and its size."""
+    if isinstance(other, AnyLayout):
+        return other, first
+    whole: IntTuple = queries.shape(first)  # type: ignore[arg-type]
+    return (other, (Layout(whole),)) if other == () or queries.holds_layout(other) else (other, 1, 0, product(whole))
 
 
 def _simpler(first: object) -> Iterator[object]:
     """The first operand, and layouts near it: without a swizzle, with steps forwards, without repetition, compact."""
     yield first
-    if isinstance(first, AnyLayout) and type(first.size) is int:
+    if isinstance(first, AnyLayout):
         plain = plain_part(first)
-        if not isinstance(plain, Layout) or has_basis(plain.stride):
-            return
-        forwards = Layout(plain.shape, map_leaves(abs, plain.stride))
-        yield from (near for near in (plain, forwards, filter(forwards), coalesce(forwards), Layout(plain.shape)))
+        forwards = Layout(plain.shape, None if has_basis(plain.stride) else map_leaves(abs, plain.stride))
+        yield from (plain, forwards, filter(forwards), coalesce(forwards), Layout(plain.shape))
         yield Layout(leaves(plain.shape))
         yield Layout(plain.size)
+        yield Layout((plain.size, 1))
+        yield Layout(map_leaves(lambda extent: 1 << extent.bit_length() - 1, plain.shape))
+    elif isinstance(first, int | tuple) and all(type(leaf) is int for leaf in leaves(first)):
+        smaller = map_leaves(lambda extent: min(max(1, abs(extent)), 32), first)
+        yield from (smaller, Layout(smaller))
 
 
 def _plain(other: object) -> object:

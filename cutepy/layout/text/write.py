@@ -38,7 +38,10 @@ def spelt(operand: object) -> str:
     >>> spelt((4, Layout((2, 4))))
     '(4, (2,4):(1,2))'
     """
-    return f"({', '.join(map(spelt, operand))})" if isinstance(operand, tuple) else str(operand)
+    if isinstance(operand, tuple):
+        alone = len(operand) == 1 and not isinstance(operand[0], int | tuple)  # (4:1) is a layout, (4:1,) a tuple of it
+        return f"({', '.join(map(spelt, operand))}{',' * alone})"
+    return f'"{operand}"' if isinstance(operand, str) else str(operand)
 
 
 def to_cpp(layout: Function) -> str:
