@@ -8,6 +8,7 @@ are left out.
 
 import doctest
 import os
+import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -52,6 +53,12 @@ class NoDevice:
                 raise
             return True
         return False
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores interrupts; tests that send some are to hear them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -164,17 +164,12 @@ def test_a_document_that_is_no_text_is_refused(refused: Refused, tmp_path: Path)
     assert "page.md: byte 3 is no UTF-8; save" in refused("figures", "page.md", lines=1)
 
 
-def heard() -> None:
-    """What a shell starts in the background does not hear an interrupt; this process does."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_watch(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```layout\n4:1\nfile: x.svg\n```\n")
     command = [sys.executable, "-m", "cutepy", "figures", "page.md", "--watch"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=heard, **pipes) as running:
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as running:
         try:
             assert [running.stdout.readline() for _line in "ab"] == ["wrote x.svg\n", "1 figures, 1 written\n"]
             page.write_text("```layout\n(4:1\nfile: x.svg\n```\n")

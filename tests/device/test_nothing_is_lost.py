@@ -64,12 +64,9 @@ def alarm() -> Iterator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, over)
-    # A shell may have started the tests in the background, with SIGINT ignored.
-    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
-    signal.signal(signal.SIGINT, interrupt)
 
 
 def test_a_signal_waits_for_the_end_of_a_block(device: Device, alarm: None) -> None:
