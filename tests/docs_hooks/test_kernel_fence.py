@@ -35,7 +35,7 @@ def test_a_page_has_the_module_the_arrays_and_the_text() -> None:
     (text,) = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     data = json.loads(text)
     assert data["numbers"] == {"n": 100.0, "x.offset": 0.0, "y.offset": 0.0}
-    assert "export{" in data["module"] and isinstance(data["given"]["y"], int)
+    assert "export async function load(" in data["module"] and isinstance(data["given"]["y"], int)
     assert "<p>a &lt; b</p>" in html and "3.0 * x" in unescape(html) and "\n\n" not in html
     assert "Run doubled on your GPU</button>" in html
 

@@ -111,7 +111,9 @@ class Text:
         self.frozen = {name for name, space in spaces.items() if space == "storage, read"}
         self.arrays = set(spaces)
         body = text[text.index("@compute") :]
-        self.lines = [line.strip() for line in body[body.index("{") + 1 :].splitlines()[1:-1]]
+        # A subgroup's number is a built-in value, told by a broadcast where a compiler doubts that it is uniform.
+        lines = [line.strip() for line in body[body.index("{") + 1 :].splitlines()[1:-1]]
+        self.lines = [line for line in lines if not line.startswith("let subgroup = subgroupBroadcastFirst(")]
         self.versions: dict[str, int] = {}
         self.fresh = count()
         self.faults: list[str] = []

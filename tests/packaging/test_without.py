@@ -166,6 +166,7 @@ NEED = {
         test_inverse.py::test_left_inverse_inverts
         test_inverse.py::test_left_inverse_is_returned_whenever_there_is_one
         test_inverse.py::test_right_inverse_is_as_large_as_possible
+        test_lines.py::test_a_refusal_about_unknown_sizes_has_calls_with_numbers_that_work
         test_notation.py::test_a_name_before_a_stride_is_a_size
         test_notation.py::test_reading_inverts_writing
         test_notation.py::test_unknown_sizes

@@ -110,8 +110,8 @@ def class_of(value: object) -> str:
     return f"{value.dtype.name} {','.join(map(size_class, extents))} {','.join(map(str, order))}"
 
 
-def _is_array(value: object) -> bool:
-    return bool(getattr(value, "__array_interface__", None)) and np.ndim(value) > 0  # type: ignore[arg-type]
+def _is_array(value: Any) -> bool:
+    return bool(getattr(value, "__array_interface__", None)) and np.ndim(value) > 0
 
 
 def copied(value: object, device: Device, buffers: dict[int, Any]) -> Any:

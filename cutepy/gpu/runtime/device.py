@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -1002,12 +1003,12 @@ class _Ending:
         self.signals.__exit__()
 
 
-def _whole(value: object, what: str) -> int:
+def _whole(value: Any, what: str) -> int:
     """A whole number that is no bool. Raises DeviceError otherwise."""
     try:
         if isinstance(value, bool):
             raise TypeError
-        return operator.index(value)  # type: ignore[arg-type]
+        return operator.index(value)
     except TypeError:
         raise DeviceError(f"{what}: {value!r} is no whole number") from None
 

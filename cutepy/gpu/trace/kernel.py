@@ -440,7 +440,7 @@ class KernelFunction(NotebookRepr):
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
                 name = self.function.__name__
-                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=4)
+                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=5)
         device = device or default_device()
         with self._naming():
             if sized is None:

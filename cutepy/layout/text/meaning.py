@@ -636,7 +636,7 @@ def _cut(operand: object) -> object:
     return operand.with_inner(smaller) if isinstance(operand, ComposedLayout) else smaller
 
 
-def _with_number(operand: object, number: int) -> object:
+def _with_number(operand: Any, number: int) -> object:
     """A layout, or a size, in which every size that is not known is this number."""
     if isinstance(operand, tuple):
         return tuple(_with_number(entry, number) for entry in operand)
@@ -646,7 +646,7 @@ def _with_number(operand: object, number: int) -> object:
     symbols = {symbol for entry in entries for symbol in getattr(entry, "free_symbols", ())}
     if not symbols:
         return operand
-    there = operand.subs(dict.fromkeys(symbols, number))  # type: ignore[attr-defined]
+    there = operand.subs(dict.fromkeys(symbols, number))
     return there if isinstance(operand, AnyLayout) else int(there)
 
 

@@ -197,10 +197,9 @@ def _is_plain_tuple(shape: tuple[object, ...], stride: object, depth: int) -> bo
 def _whole_number(value: Any, what: str, whole: object) -> int:
     """A leaf as an int, a Size or a SymPy expression. Raises LayoutError, which names `what` it is, for all else."""
     number: int
-    if type(value) is int:
-        return value
-    if type(value) is FollowedNumber:
-        number = value  # type: ignore[assignment]  # it acts as an int
+    kind: type = type(value)
+    if kind is int or kind is FollowedNumber:  # which acts as an int
+        number = value
         return number
     if type(value) is Size or hasattr(value, "free_symbols"):
         number = int(value) if getattr(value, "is_Integer", False) else value
