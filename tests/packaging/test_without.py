@@ -172,6 +172,7 @@ NEED = {
         test_notation.py::test_unknown_sizes
         test_public_guard.py
         test_questions.py::test_the_order_makes_accesses_as_wide_as_told_and_none_wider
+        test_sites.py
         test_swizzled.py::test_evaluation_offsets_and_cosize
         test_swizzled.py::test_f2_of_numpy_and_of_a_random_matrix
         test_symbolic.py
