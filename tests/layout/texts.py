@@ -144,7 +144,10 @@ def random_call(rng: random.Random, depth: int, tiler: bool = False) -> tuple[st
 def operands(rng: random.Random, name: str, depth: int) -> tuple[list[str], list[object]]:
     """What a function takes after its layout, as texts and as values."""
     shape = rng.choice([2, 4, (2, 2), (4, 2), (2, (2, 2)), (3,)])
-    layouts = name in ("composition", "blocked_product", "raked_product", "logical_product") or rng.random() < 0.2
+    layouts = (
+        name in ("composition", "blocked_product", "raked_product", "logical_product", "max_common_layout")
+        or rng.random() < 0.2
+    )
     values: list[object] = {
         "make_ordered_layout": [(4, 2, 3), rng.choice([(2, 0, 1), (0, 1, 2)])],
         "tile_to_shape": [rng.choice([(16, 16), 64])],
@@ -156,7 +159,7 @@ def operands(rng: random.Random, name: str, depth: int) -> tuple[list[str], list
     }.get(name, [shape])
     if name in ("filter", "filter_zeros", "flatten", "make_layout_like", "left_inverse", "right_inverse", "coalesce"):
         values = []
-    elif layouts and name.endswith(("product", "divide", "composition")):
+    elif layouts and name.endswith(("product", "divide", "composition", "common_layout")):
         text, value = random_call(rng, rng.randrange(depth), tiler=True)
         return [text], [value]
     return [str(value).replace(" ", rng.choice(["", " "])) for value in values], values

@@ -228,12 +228,14 @@ def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure
     What is framed are the first two coordinates of an operand that share an offset; where none do, what a divide leaves
     over: the coordinates beyond the last whole tile of each mode. Of unknown and of large sizes the ends are shown.
 
-    Raises DrawError where no operand can be drawn, LayoutError where none is a layout and the first one no shape.
+    Raises DrawError where no operand can be drawn.
     """
     if name == "composition" and isinstance(error, CompositionError):
         with suppress(DrawError):
             return counter_example(operands[0], operands[1], error)
-    layouts = _layouts_in(operands) or [Layout(operands[0])]  # type: ignore[arg-type]
+    layouts = _layouts_in(operands)
+    if not layouts and isinstance(operands[0], int | tuple):
+        layouts = [Layout(operands[0])]
     grids = []
     for number, layout in enumerate(layouts):
         with suppress(CutepyError):  # a layout that itself cannot be computed

@@ -142,7 +142,7 @@ def flatten(layout: Layout) -> Layout:
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@rearranging(layouts=0, on_tensor="nested")
+@rearranging(on_tensor="nested")
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -221,7 +221,7 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
-@rearranging(entries=(0, 1), layouts=0, on_tensor="extended")
+@rearranging(entries=(0, 1), on_tensor="extended")
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
@@ -237,7 +237,7 @@ def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layo
     return joined([*layout, *more]) if more else layout
 
 
-@rearranging(entries=(0, 1), layouts=0, on_tensor="extended")
+@rearranging(entries=(0, 1), on_tensor="extended")
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 
@@ -278,7 +278,7 @@ def _check_codomain(call: str, *modes: Layout) -> None:
         )
 
 
-@rearranging(entries=(0, 2), layouts=0)
+@rearranging(entries=(0, 2))
 def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     """Mode number `mode` replaced by `new`.
 

@@ -85,7 +85,7 @@ def _offset(offset: int, count: int, finer: bool, said: str) -> int:
     return offset * count if finer else offset // count
 
 
-@operation(composed=_in_other_units, layouts=0)
+@operation(composed=_in_other_units)
 def upcast(layout: Layout, count: int) -> Layout:
     """The layout in units of `count` elements: where each element lies is the unit that holds it.
 
@@ -130,7 +130,7 @@ def upcast(layout: Layout, count: int) -> Layout:
     return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
 
 
-@operation(composed=_in_other_units, layouts=0)
+@operation(composed=_in_other_units)
 def downcast(layout: Layout, count: int) -> Layout:
     """The layout in units that are `count` times finer: the mode of stride 1 gets `count` times as many.
 
@@ -207,7 +207,7 @@ def _common(call: OfPlain, left: AnyLayout, right: AnyLayout) -> AnyLayout:
     return on_any(coalesce, on_any(composition, inverse, Layout(best, 1)))
 
 
-@operation(composed=_common, layouts=0)
+@operation(composed=_common, layouts=2)
 def max_common_layout(left: Layout, right: Layout) -> Layout:
     """The largest layout R with `left(R(i)) == i == right(R(i))`: coordinates where both are contiguous together.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import CutepyError, LayoutError, NotationError, OperandError
 from ...lazy import LazyFunction, sympy
-from ..algebra import queries
+from ..algebra import queries, recast
 from ..algebra.bits import strided_over_f2
 from ..algebra.composition import neighbours
 from ..algebra.operation import OPERATIONS, Act
@@ -354,7 +354,9 @@ LARGEST_OPERAND = 1 << 24
 def functions() -> dict[str, Act]:
     """What an expression may call beside the spellings of layouts; each takes a layout first."""
     operations = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
-    return dict(sorted({**operations, "filter": filter}.items()))
+    # Recasts are loaded for texts alone, so they are named here.
+    recasts = {act.__name__: act for act in (recast.downcast, recast.max_common_layout, recast.upcast)}
+    return dict(sorted({**operations, **recasts, "filter": filter}.items()))
 
 
 QUESTIONS: dict[str, Act] = {
@@ -672,15 +674,19 @@ def _near(takes: list[Parameter], operands: tuple[object, ...]) -> Iterator[tupl
         asked = [
             other for other, takes_it in zip(others, takes[1:], strict=False) if takes_it.default is takes_it.empty
         ]
-        yield from ((simpler, *chosen) for chosen in islice(every(*[_instead(each, simpler) for each in asked]), 16))
+        yield from ((simpler, *chosen) for chosen in islice(every(*[_instead(each, simpler) for each in asked]), 25))
 
 
-def _instead(other: object, first: object) -> tuple[object, ...]:
-    """An operand, and such of its kind as fit most first operands: this layout again, or 1, 0 and its size."""
+def _instead(other: object, first: Any) -> tuple[object, ...]:
+    """An operand, and such of its kind as fit most first operands: this layout again, 1, 0 or its size."""
     if isinstance(other, AnyLayout):
         return other, first
-    whole: IntTuple = queries.shape(first)  # type: ignore[arg-type]
-    return (other, (Layout(whole),)) if other == () or queries.holds_layout(other) else (other, 1, 0, product(whole))
+    whole = queries.shape(first)
+    return (
+        (other, (Layout(whole),))
+        if other == () or queries.holds_layout(other)
+        else (other, 1, 0, product(whole), first)
+    )
 
 
 def _simpler(first: object) -> Iterator[object]:
