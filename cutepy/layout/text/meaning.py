@@ -646,8 +646,8 @@ def _with_number(operand: Any, number: int) -> object:
     if isinstance(operand, AnyLayout):
         entries = (*leaves(plain_part(operand).shape), *leaves(plain_part(operand).stride))
     symbols = {symbol for entry in entries for symbol in getattr(entry, "free_symbols", ())}
-    if not symbols:
-        return operand
+    if not symbols:  # a mode that is left may be known, and what was said of the others goes
+        return Layout(operand.shape, operand.stride) if isinstance(operand, Layout) else operand
     there = operand.subs(dict.fromkeys(symbols, number))
     return there if isinstance(operand, AnyLayout) else int(there)
 
