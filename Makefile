@@ -36,7 +36,7 @@ docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 	PYTHONPATH=. $(BIN)/zensical build --clean --strict
 	$(BIN)/cutepy explore --links site -o site/explore.html
 
-# Every fuzzer in turn, for five minutes.
+# Every fuzzer, for about five minutes in all.
 fuzz: $(VENV)/.cutepy-test
 	@tools/drivers.sh
 	$(BIN)/python -m tools.fuzz all --seconds $(or $(SECONDS),300) --seed $(or $(SEED),0)

@@ -109,12 +109,16 @@ def _any_masked(data: object) -> bool:
     return isinstance(data, np.ma.MaskedArray)
 
 
-def _on_host(data: Any) -> bool:
-    """Whether what has `__dlpack__` says that its memory is the host's."""
+def _way_to_a_view(data: Any) -> str:
+    """What to do with what has `__dlpack__` and gives NumPy no view of its memory."""
     try:
-        return int(data.__dlpack_device__()[0]) == 1
+        on_host = int(data.__dlpack_device__()[0]) == 1
+    except BufferError:
+        return ""  # it has said why itself
     except (AttributeError, TypeError, ValueError, LookupError):
-        return False
+        on_host = False
+    way = "convert its elements to a type that NumPy has, as x.float()" if on_host else "bring it into host memory"
+    return f"; {way} first"
 
 
 def _as_array(data: object) -> Array:
@@ -133,13 +137,8 @@ def _as_array(data: object) -> Array:
         try:
             found = np.from_dlpack(data)
         except (BufferError, RuntimeError, TypeError) as error:
-            way = (
-                "convert its elements to a type that NumPy has, as x.float()"
-                if _on_host(data)
-                else "bring it into host memory"
-            )
             said = str(error).rstrip(".")
-            hint = "" if "grad" in said else f"; {way} first"
+            hint = "" if "grad" in said else _way_to_a_view(data)
             raise TensorError(f"a view of {type(data).__name__}: {said}{hint}") from error
         if any(step == 0 and n > 1 for step, n in zip(found.strides, found.shape, strict=True)):
             found.flags.writeable = False  # as NumPy's broadcast arrays: what is written to one would be in others

@@ -12,7 +12,17 @@ import pytest
 
 from cutepy.errors import TensorError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _
-from cutepy.tensor import ArrayEngine, copy, fill, make_gmem_ptr, make_tensor, recast
+from cutepy.tensor import (
+    ArrayEngine,
+    copy,
+    fill,
+    make_gmem_ptr,
+    make_identity_tensor,
+    make_rmem_ptr,
+    make_smem_ptr,
+    make_tensor,
+    recast,
+)
 from cutepy.tensor.dtypes import gpu_dtype
 
 
@@ -105,6 +115,13 @@ def test_mapped_files(tmp_path: Path) -> None:
         tensor.engine.memory.base  # noqa: B018  the file stays mapped while this is alive
         del tensor
     assert np.frombuffer(path.read_bytes(), np.float32)[9] == -1
+
+
+def test_a_tensor_without_strides_is_no_memory_of_another() -> None:
+    """It says itself what to do: no way of NumPy's is told beside that."""
+    for make in (make_smem_ptr, make_rmem_ptr):
+        with pytest.raises(TensorError, match=r"no strides say this layout; copy it, np.from_dlpack\(t.numpy\(\)\)$"):
+            make(make_identity_tensor((4, 8)))
 
 
 def test_what_is_not_in_host_memory() -> None:
