@@ -20,7 +20,7 @@ from ...errors import CutepyError, LayoutError, NotationError, OperandError
 from ...lazy import LazyFunction, sympy
 from ..algebra import queries, recast
 from ..algebra.bits import strided_over_f2
-from ..algebra.composition import neighbours
+from ..algebra.composition import composes, neighbours
 from ..algebra.operation import OPERATIONS, Act
 from ..algebra.rearrange import coalesce, filter, make_ordered_layout
 from ..values.bit_map import BitMap, OfBits, Swizzle
@@ -607,6 +607,10 @@ def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[st
         text = f"{name}({_said(takes, near)})"
         if text not in fixes:
             with suppress(CutepyError, TypeError, ValueError, OverflowError):
+                # Asked first: the words of a refused composition cost a hundred times as much.
+                plain = [operand for operand in near if type(operand) is Layout]
+                if name == "composition" and len(plain) == len(near) == 2 and not composes(*plain):
+                    continue
                 function(*near)
                 fixes.append(text)
         if len(fixes) == MOST_FIXES:
