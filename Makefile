@@ -61,7 +61,7 @@ explorer: $(VENV)/.cutepy-explorer
 	@echo "explorer.html: open it in a browser; it needs no network. dist/ has the wheel of the runtime."
 
 # Python for the browser, from npm, packed into a wheel of its own.
-PAGE_SOURCES := $(wildcard cutepy/layout/*.py cutepy/layout/*/*.py cutepy/draw/*.py cutepy/draw/*/*.py cutepy/explore/*.py)
+PAGE_SOURCES := $(wildcard cutepy/*.py cutepy/layout/*.py cutepy/layout/*/*.py cutepy/draw/*.py cutepy/draw/*/*.py cutepy/explore/*.py)
 $(VENV)/.cutepy-explorer: $(VENV)/.cutepy-run $(wildcard runtime/*.*) $(PAGE_SOURCES)
 	$(BIN)/python runtime/pack.py
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./runtime

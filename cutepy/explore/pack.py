@@ -34,7 +34,7 @@ FIRST = "zipped_divide((8,8):(8,1), (4,4))"
 """What a page shows that was asked for nothing."""
 PYTHON = ("pyodide-lock.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 RUNTIME = (*PYTHON, "kernels.json")
-PARTS = ("errors.py", "lazy.py", "draw", "layout", "explore")
+PARTS = ("errors.py", "frozen.py", "lazy.py", "draw", "layout", "explore")
 """What of cutepy runs in the page."""
 _LINK = re.compile(r'(?:data-explore="|href="[^"]*explorer?\.html#)(e=[^"]+)"')
 _ASKED = re.compile(r'class="cutepy-try" data-explore="([^"]+)"')

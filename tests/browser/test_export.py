@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import transformer
+import transformer_block as transformer
 from harness import Browser
 from shares import ALL
 

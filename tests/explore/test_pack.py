@@ -79,6 +79,9 @@ sys.modules.update(dict.fromkeys(("numpy", "sympy", "wgpu")))
 from cutepy.explore.answers import QUESTIONS, answer
 import cutepy, json
 assert cutepy.__file__.startswith(sys.argv[1]), cutepy.__file__
+import importlib, zipfile
+for name in zipfile.ZipFile(sys.argv[1]).namelist():  # as runtime/choose.mjs does
+    importlib.import_module(name.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
 access = {"element_bytes": 4, "access_bytes": 16, "lanes": 0}
 about = {"text": "zipped_divide((8,8):(8,1), (4,4))", "view": "grid", "options": {}}
 more = {
