@@ -492,7 +492,7 @@ def test_a_kernel_is_exported_as_the_page_runs_it(with_gpu: Browser) -> None:
         " part.dispatchEvent(new Event('change')); })()"
     )
     shown = with_gpu.text("#kernel-text")
-    assert "@compute" in shown and "export{" in shown
+    assert "@compute" in shown and "export async function load(" in shown
     saved = with_gpu.evaluate(
         "(() => { const click = HTMLAnchorElement.prototype.click, make = URL.createObjectURL; let link, blob;"
         " HTMLAnchorElement.prototype.click = function () { link = this; };"
