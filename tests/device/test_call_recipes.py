@@ -201,6 +201,16 @@ def test_a_call_of_another_class_is_made_by_python(device: Device, watched: Watc
     assert watched.served
 
 
+def test_classes_without_end_are_not_kept_without_end(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class is of what a call depends on beside sizes: a number that is no parameter makes one each."""
+    monkeypatch.setattr(call_cache, "KEPT", 8)
+    kept = CallCache()
+    x = gpu.array(np.ones(8, np.float32), device=device)
+    for number in range(20):
+        kept.call((x,), ops.exp, key=lambda number=number: (number,))  # type: ignore[misc]
+        assert 0 < len(kept.recipes) <= 8 and 0 < len(kept.recorded) <= 8
+
+
 def test_numbers_of_a_call_vary_with_its_sizes(device: Device, watched: Watched) -> None:
     axpy = gpu.pointwise("a + alpha * b")
     for n, alpha in ((10, 0.5), (11, 2.0), (12, -1.0), (13, 3.5), (14, float("inf"))):

@@ -27,9 +27,10 @@ from .recorded_call import CallKey, Recorded, recorded
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+Kept = TypeVar("Kept", bound="dict[Hashable, Any] | set[int]")
 
 KEPT = 1024
-"""Calls that one operation remembers."""
+"""Calls that one operation remembers, and classes of calls with recipes."""
 RECIPES_KEPT = 16
 """Recipes of one class of calls, at most: each takes milliseconds, where those before it do not serve a call."""
 _STATIC = {int, bool, str, type(None), DType, Function}
@@ -103,6 +104,17 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
     return CallKey(tuple(key), device, buffers, given)
 
 
+def with_room(kept: Kept) -> Kept:
+    """What is kept, emptied where it is full: keys that vary without end would fill anything.
+
+    >>> with_room({*range(3)}), with_room({*range(KEPT)})
+    ({0, 1, 2}, set())
+    """
+    if len(kept) >= KEPT:
+        kept.clear()
+    return kept
+
+
 class CallCache:
     """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
@@ -156,7 +168,7 @@ class CallCache:
                 if recipe is not None and (entry := recipe.run(sized.numbers)) is not None:
                     if number:
                         recipes.insert(0, recipes.pop(number))  # the first from then on
-                    self._keep(whole, entry)
+                    with_room(self.recorded)[whole] = entry
                     return cast(R, entry.run(call, args))
         outermost = not taping()
         names = parameters() if parameters is not None else ()
@@ -164,28 +176,20 @@ class CallCache:
             result = uncached(*args)
         made = recorded(tape, call, args, result, names)
         if made is not None:
-            self._keep(whole, made)
+            with_room(self.recorded)[whole] = made
             if sized is not None and outermost:
                 if recipes is None:
-                    self.recipes[sized.key, whole[1]] = []
+                    with_room(self.recipes)[sized.key, whole[1]] = []
                 elif len(recipes) < RECIPES_KEPT:
                     recipes.insert(0, call_recipe(call, sized, args, uncached, made, names=names))
         return result
-
-    def _keep(self, whole: Hashable, entry: Recorded) -> None:
-        # A full cache is emptied: keys that vary without end would fill any cache.
-        if len(self.recorded) >= KEPT:
-            self.recorded.clear()
-        self.recorded[whole] = entry
 
     def _met_before(self, digest: int) -> bool:
         """Whether a call with this hash was made; it is from now on."""
         assert self._met is not None
         if digest in self._met:
             return True
-        if len(self._met) >= KEPT:
-            self._met.clear()
-        self._met.add(digest)
+        with_room(self._met).add(digest)
         return False
 
     @staticmethod
