@@ -11,6 +11,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -244,12 +245,9 @@ def _kept(key: str, choices: Sequence[Choice]) -> tuple[Choice, float] | None:
     entry = PlanFile.entries().get(key)
     if entry is None:
         return None
-    try:
-        seconds = float(entry["seconds"])
+    with suppress(TypeError, KeyError, ValueError):
         found = next((choice for choice in choices if choice.label == entry["choice"]), None)
-    except (TypeError, KeyError, ValueError):
-        found = None
-    if found is None or not (math.isfinite(seconds) and seconds > 0):
-        PlanFile.warn(f"what is kept for {key!r} in {PlanFile.path()} is none of the choices, and is not taken")
-        return None
-    return found, seconds
+        if found is not None:
+            return found, PlanFile.seconds_of(entry)
+    PlanFile.warn(f"what is kept for {key!r} in {PlanFile.path()} is none of the choices, and is not taken")
+    return None

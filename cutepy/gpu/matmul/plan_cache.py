@@ -50,10 +50,8 @@ def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | Non
         return None
     # The entry may be anything: it is made a plan, and held to what the device and the tuner allow.
     try:
-        plan, seconds = plan_of(entry["plan"]), float(entry["seconds"])
+        plan, seconds = plan_of(entry["plan"]), PlanFile.seconds_of(entry)
         why = _beyond(plan, problem, adapter)
-        if not (math.isfinite(seconds) and seconds > 0):
-            why = why or f"{seconds} seconds"
     except (KernelError, TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:
         why = str(error) or type(error).__name__
     if why:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from math import log2
+from math import isfinite, log2
 from pathlib import Path
 from typing import IO, Any
 
@@ -84,6 +84,14 @@ class PlanFile:
         if why:
             PlanFile.warn(f"{path} is not taken: {why[:200]}; the next that is tuned replaces it")
         return there
+
+    @staticmethod
+    def seconds_of(entry: Any) -> float:
+        """The seconds that an entry says. Raises KeyError, TypeError or ValueError where it says none."""
+        seconds = float(entry["seconds"])
+        if not (isfinite(seconds) and seconds > 0):
+            raise ValueError(f"{seconds} seconds")
+        return seconds
 
     @staticmethod
     def keep(key: str, entry: dict[str, Any]) -> Path:

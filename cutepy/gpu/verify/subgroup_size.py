@@ -18,7 +18,7 @@ from ..runtime.program import Limits
 from ..targets.interpreter import interpret
 from ..targets.interpreter_memory import Watch
 from .collect import uses_matrices
-from .replay import usual_params
+from .replay import TooLong, usual_params
 from .verdict import Claim, Status, Verdict
 
 #: Accesses of one trial, and elements of all its arrays: a fraction of a second each.
@@ -64,10 +64,6 @@ def decide_subgroup_size(kernel: Kernel, limits: Limits) -> list[Verdict]:
     return [Verdict(Claim.ANY_SUBGROUP_SIZE, Status.UNDECIDED, f"nothing tells that each size gives the same: {asked}")]
 
 
-class _TooLong(Exception):
-    """A trial has made all its accesses."""
-
-
 class _Counted(Watch):
     """Ends a trial after so many accesses."""
 
@@ -76,7 +72,7 @@ class _Counted(Watch):
     def access(self, *_: object) -> None:
         self.left -= 1
         if self.left < 0:
-            raise _TooLong
+            raise TooLong
 
 
 def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
@@ -89,7 +85,7 @@ def _difference(kernel: Kernel, sizes: Sequence[int]) -> str:
         arrays = {buffer: _numbers(buffer) for buffer in kernel.buffers}
         try:
             interpret(kernel, list(arrays.values()), usual_params(kernel), subgroup_size=size, watch=_Counted(), only=0)
-        except (KernelError, _TooLong):
+        except (KernelError, TooLong):
             return ""
         first = first or arrays
         for buffer, array in arrays.items():
