@@ -119,7 +119,8 @@ class Look:
         """The paint of thread, tile or bank `number` of `count`, from the palette asked for or else the `usual` one."""
         if (self.style.palette or usual) == "ordered":
             return palette.ordered(number, count, fade)
-        return palette.color(number % len(self.style.own_colors or range(number + 1)), fade)
+        own = self.style.own_colors
+        return palette.color(number % len(own) if own else number, fade)
 
     def labelled_by(self, *allowed: str) -> str | CellFunction:
         """The asked-for label, the first of `allowed` if none was asked for; DrawError for another name."""
