@@ -21,7 +21,7 @@ from html import escape
 from .cli.kernels import kernel_call, sizing
 from .docs import Markdown, inline, once_on_a_page, stop_build, validate
 from .errors import DrawError
-from .gpu.export import as_script, fence_script, module_text
+from .gpu.targets.export import as_script, fence_script, module_text
 
 __all__ = ["fence", "validate"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "kernels")]
 
-from cutepy.gpu.export import module_text  # noqa: E402
+from cutepy.gpu.targets.export import module_text  # noqa: E402
 
 SIZES: dict[str, dict[str, object]] = {
     "saxpy": {"n": 3001},

@@ -49,13 +49,12 @@ UPWARD = {
     "cutepy.tensor.arrays": "operators, methods and NumPy's indices of a tensor are those of `ops`",
     "cutepy.draw.drawing": "`Drawing.explore` makes the page of the explorer, which imports `draw`",
     "cutepy.gpu.inspect.race_detector": "`Replay.picture` is a drawing",
-    "cutepy.gpu.export.es_module": "a module says which version wrote it",
+    "cutepy.gpu.targets.export.es_module": "a module says which version wrote it",
     "cutepy.cli.layouts": "one command alone packs the explorer",
     "cutepy.gpu.verify": "the second prover is written over z3, an extra, and is asked after the first",
 }
 """The modules that import of cutepy inside functions, and why: methods that are made in a room above."""
 ROOMS_OF_GPU = {
-    "export",
     "fusion",
     "inspect",
     "ir",

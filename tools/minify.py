@@ -1,11 +1,11 @@
-"""Write cutepy/gpu/export/runtime.min.js from runtime.js: `python tools/minify.py` (it asks npm for terser)."""
+"""Write cutepy/gpu/targets/export/runtime.min.js from runtime.js: `python tools/minify.py` (it asks npm for terser)."""
 
 import subprocess
 import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "cutepy" / "gpu" / "export"
+FOLDER = Path(__file__).resolve().parents[1] / "cutepy" / "gpu" / "targets" / "export"
 TERSER = "terser@5.51.4"
 
 

@@ -22,7 +22,6 @@ from ..tensor.functions import IN_KERNELS as _IN_KERNELS
 from ..tensor.functions import IR_FUNCTIONS as _IR_FUNCTIONS
 from ..tensor.functions import NAMED as _NAMED
 from ..tensor.functions import made_of as _made_of
-from .export import Export, ExportedFunction, export
 from .ir import Expr, Kernel
 from .ir.functions import apply_function
 from .ir.stmt import workgroup_bytes
@@ -93,6 +92,7 @@ from .runtime.device_tensor import DeviceEngine, array, awaited_by, deferred_eng
 from .runtime.profile import Profile, profile
 from .runtime.recording import Recording, record
 from .runtime.timing import Trial, Tuning
+from .targets.export import Export, ExportedFunction, export
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex

@@ -8,8 +8,8 @@ import numpy as np
 from size_exports import CASES
 from test_export import same
 
-from cutepy.gpu.export import description_text
 from cutepy.gpu.runtime.formulas import Formula, evaluate
+from cutepy.gpu.targets.export import description_text
 from cutepy.gpu.targets.interpreter import interpret
 
 __all__ = ["Case", "planned", "same", "sized"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cutepy.gpu.export import module_text
+from cutepy.gpu.targets.export import module_text
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.trace.kernel import KernelFunction
 

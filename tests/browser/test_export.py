@@ -13,7 +13,7 @@ from shares import ALL
 
 from cutepy import gpu, local_tile, make_tensor, ops
 from cutepy.errors import DeviceError
-from cutepy.gpu.export import TestedCall, describe_recording, module_text, page_text
+from cutepy.gpu.targets.export import TestedCall, describe_recording, module_text, page_text
 from cutepy.gpu.targets.interpreter import interpret
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))

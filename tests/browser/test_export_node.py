@@ -15,8 +15,8 @@ from harness import typed
 from swiftshader import SWIFTSHADER
 from test_export import CASES, example_cases, same, scaled
 
-from cutepy.gpu.export import module_text
 from cutepy.gpu.runtime.buffer import as_bytes, from_bytes
+from cutepy.gpu.targets.export import module_text
 from cutepy.gpu.targets.interpreter import interpret
 
 MODULES = os.environ.get("CUTEPY_NODE_MODULES", "")

@@ -17,8 +17,8 @@ from test_export import same
 
 from cutepy import Layout, gpu, make_tensor
 from cutepy.errors import KernelError
-from cutepy.gpu.export import module_text
 from cutepy.gpu.runtime.buffer import as_bytes, from_bytes
+from cutepy.gpu.targets.export import module_text
 
 MODULES = os.environ.get("CUTEPY_NODE_MODULES", "")
 HOST = Path(__file__).with_name("node_host.mjs")

@@ -23,8 +23,8 @@ SHOWN = {
     "rst": "for Sphinx; tests/docs_hooks builds with it",
     "markdown": "the source of the fence after it, compared below",
     "js": "a page's own script; tests/browser/test_export.py runs it",
-    "c": "examples/hosts; tests/gpu/export/test_hosts.py compiles and runs it",
-    "rust": "examples/hosts; tests/gpu/export/test_hosts.py says how far it runs",
+    "c": "examples/hosts; tests/gpu/targets/export/test_hosts.py compiles and runs it",
+    "rust": "examples/hosts; tests/gpu/targets/export/test_hosts.py says how far it runs",
     "py": "a script of examples/ that runs there, or a line of a conf.py",
 }
 FENCE = re.compile(r"^(?P<marks>`{3,})(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=marks)$", re.MULTILINE)

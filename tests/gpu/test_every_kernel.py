@@ -22,12 +22,12 @@ from test_verify import DEVICE
 from tint import refusals
 
 from cutepy.errors import KernelError, VerificationError
-from cutepy.gpu.export.describe import for_tint
 from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Barrier, Kernel, new_arena, statements
 from cutepy.gpu.lower import compile_kernel, lower
 from cutepy.gpu.runtime.program import MATRICES
 from cutepy.gpu.targets.cuda import write_cuda
+from cutepy.gpu.targets.export.describe import for_tint
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl, write_wgsl
 from cutepy.gpu.trace.call import copies_on_host

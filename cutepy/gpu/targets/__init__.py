@@ -1,1 +1,1 @@
-"""What runs or prints lowered IR: the WGSL printer and the NumPy interpreter."""
+"""What runs or prints lowered IR: printers of WGSL and CUDA C++, the NumPy interpreter; `export`, for other hosts."""

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...tensor.dtypes import u32
-from ..export.describe import BoundMemory, Form, Number, View
 from ..runtime.formulas import Formula, simplified
 from ..runtime.program import LaunchPlan, Program
+from ..targets.export.describe import BoundMemory, Form, Number, View
 from .call import Argument, BoundArguments
 from .sizes import LARGEST, LARGEST_EXTENT, divisors_of
 from .unknown_sizes import WIDEST, apart, rank_of, values_of

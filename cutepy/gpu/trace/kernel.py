@@ -29,8 +29,6 @@ from ...tensor.dtypes import as_dtype, u32
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
-from ..export import Export, ExportedFunction, TestedCall, describe_programs, export, page_text, seeded
-from ..export.describe import BoundMemory, Form, Number, View
 from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
@@ -66,6 +64,8 @@ from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..runtime.timing import Tuning
 from ..targets.cuda import write_cuda
+from ..targets.export import Export, ExportedFunction, TestedCall, describe_programs, export, page_text, seeded
+from ..targets.export.describe import BoundMemory, Form, Number, View
 from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
 from ..verify import (

@@ -11,11 +11,11 @@ from host_cases import planned, sized
 from size_exports import CASES
 
 from cutepy import gpu
-from cutepy.gpu.export import ExportedFunction, module_text
-from cutepy.gpu.export.plans import MOST
+from cutepy.gpu.targets.export import ExportedFunction, module_text
+from cutepy.gpu.targets.export.plans import MOST
 from cutepy.gpu.trace.sizes import LARGEST_EXTENT
 
-RUNTIME = Path(gpu.__file__).parent / "export" / "runtime.js"
+RUNTIME = Path(gpu.__file__).parent / "targets" / "export" / "runtime.js"
 
 #: Asks the first plan of a module as the runtime does, without a device.
 ASKED = """

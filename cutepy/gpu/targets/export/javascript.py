@@ -12,7 +12,7 @@ from itertools import count
 from string import ascii_letters
 from typing import Any
 
-from ..runtime.formulas import Formula, least_of, shared
+from ...runtime.formulas import Formula, least_of, shared
 
 #: What a module has beside its runtime where it uses it: division and remainder of BigInts rounded down, for
 #: JavaScript's own are rounded to 0, and the bits of a float.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import KernelError
-from ..runtime.buffer import as_bytes
+from ....errors import KernelError
+from ...runtime.buffer import as_bytes
 from .describe import ExportedFunction
 
 Array = npt.NDArray[Any]  # of any element type

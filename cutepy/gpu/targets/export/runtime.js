@@ -1,6 +1,6 @@
 // What launches the functions of this module. F, which stands before it, has the variants of each by its name: a plan, the
 // texts, and needs, each a feature or a limit with what it has to be at least. A plan is a function that asks for numbers
-// and tells memories, as cutepy/gpu/export/plans.py says, and gives why a call is refused, and launches. Sizes and other
+// and tells memories, as plans.py beside this file says, and gives why a call is refused, and launches. Sizes and other
 // whole numbers are BigInts in a plan, so all arithmetic is exact.
 // The usages of buffers, by WebGPU's numbers: 140 is STORAGE|COPY_SRC|COPY_DST, 9 MAP_READ|COPY_DST, 72 UNIFORM|COPY_DST.
 

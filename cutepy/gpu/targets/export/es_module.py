@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from ...errors import KernelError
+from ....errors import KernelError
 from .describe import ExportedFunction
 from .javascript import escaped, helpers, listed
 from .plans import ARRAYS, plan
@@ -111,7 +111,7 @@ def module_text(functions: Sequence[ExportedFunction]) -> str:
 
 
 def _version() -> str:
-    from ... import __version__
+    from .... import __version__
 
     return __version__
 

@@ -19,7 +19,7 @@ from host_cases import Case, planned, same, sized
 from cutepy.errors import DeviceError
 from cutepy.gpu import default_device, open_device
 
-HOSTS = Path(__file__).parents[3] / "examples" / "hosts"
+HOSTS = Path(__file__).parents[4] / "examples" / "hosts"
 NAMES = ("saxpy", "softmax", "transpose", "matmul", "attention", "own gather")
 CRATES = Path("/usr/share/cargo/registry")
 

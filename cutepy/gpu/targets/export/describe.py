@@ -16,12 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import KernelError
-from ...tensor import Tensor
-from ..runtime.device_tensor import DeviceEngine
-from ..runtime.formulas import Formula
-from ..runtime.program import MATRICES, Limits, Program
-from ..runtime.recording import Recording
+from ....errors import KernelError
+from ....tensor import Tensor
+from ...runtime.device_tensor import DeviceEngine
+from ...runtime.formulas import Formula
+from ...runtime.program import MATRICES, Limits, Program
+from ...runtime.recording import Recording
 
 View = dict[str, Any]
 """A tensor over a buffer: its name, element type, layout in CuTe's notation, and offset in elements."""

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
-from cutepy.gpu.export import description_text, export, module_text
-from cutepy.gpu.export.es_module import runtime_text, source_hash
-from cutepy.gpu.export.javascript import Script, helpers
 from cutepy.gpu.runtime.formulas import Formula, evaluate, least_of, simplified
+from cutepy.gpu.targets.export import description_text, export, module_text
+from cutepy.gpu.targets.export.es_module import runtime_text, source_hash
+from cutepy.gpu.targets.export.javascript import Script, helpers
 
-FOLDER = Path(gpu.__file__).parent / "export"
+FOLDER = Path(gpu.__file__).parent / "targets" / "export"
 SCHEMA = json.loads((FOLDER / "schema.json").read_text())
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..runtime.formulas import Formula, least_of
+from ...runtime.formulas import Formula, least_of
 from .javascript import Script, formula_of, listed
 
 MOST = (1 << 31) - (1 << 16)
