@@ -74,11 +74,12 @@ def scan_parts(x: Array, sums: Array, y: Array) -> Array:
     return (running - running[first] + x[first] + before) % (1 << 32)
 
 
-def matvec(weights: Array, scales: Array, x: Array, y: Array) -> Array:
+def products(weights: Array, scales: Array, x: Array, y: Array) -> Array:
+    """Each weight times its scale and its element of x."""
     nibbles = (weights[:, :, None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15).reshape(len(weights), -1)
     signed = np.where(nibbles > 7, nibbles.astype(np.int64) - 16, nibbles)
     n = min(scales.shape[1], len(x) // 32) * 32
-    return (signed[:, :n] * np.repeat(scales.astype(np.float64), 32, 1)[:, :n]) @ x[:n] if n else np.zeros(len(y))
+    return signed[:, :n] * np.repeat(scales.astype(np.float64), 32, 1)[:, :n] * x[:n]
 
 
 WANTED: dict[str, Callable[..., Array]] = {
@@ -92,14 +93,18 @@ WANTED: dict[str, Callable[..., Array]] = {
     "top_k": lambda x, values, places: np.argsort(-x, axis=1, kind="stable")[:, : values.shape[1]],
     "sum_parts": sum_parts,
     "scan_parts": scan_parts,
-    "matvec": matvec,
+    "matvec": lambda *args: products(*args).sum(1),
     "attention": attention,
     "causal": lambda *args: attention(*args, causal=True),
 }
 
 
-#: What errors are parts of, where it is not the greatest element: the terms of a gradient cancel in rows of two.
-TERMS: dict[str, Callable[..., Array]] = {"backward": lambda x, gain, dy, dx: normal(x)[1] * gain * dy}
+#: What errors are parts of, where it is not the greatest element: the terms of a gradient cancel in rows of two, and
+#: those of a product in a matrix of one row; a sum of random signs is as great as the norm of its terms.
+TERMS: dict[str, Callable[..., Array]] = {
+    "backward": lambda x, gain, dy, dx: normal(x)[1] * gain * dy,
+    "matvec": lambda *args: np.linalg.norm(products(*args), axis=1),
+}
 
 
 def run(name: str, pairs: int, pick: random.Random, largest: int) -> bool:
