@@ -9,8 +9,20 @@ const { loadPyodide } = await import(pathToFileURL(join(folder, "package", "pyod
 const python = await loadPyodide();
 python.FS.writeFile("/cutepy.zip", readFileSync(join(folder, "cutepy.zip")));
 python.runPython(`
-import ast, importlib, io, marshal, sys, zipfile
+import ast, importlib, io, sys, types, zipfile
 from importlib._bootstrap_external import _code_to_timestamp_pyc
+
+
+def compiled(source, name, **options):
+    """A module without the numbers of its lines, which are a third of the packed bytes; the page shows no traceback."""
+
+    def bare(code):
+        inner = [bare(each) if isinstance(each, types.CodeType) else each for each in code.co_consts]
+        return code.replace(co_linetable=b"", co_consts=tuple(inner))
+
+    return bytes(_code_to_timestamp_pyc(bare(compile(source, name, "exec", dont_inherit=True, **options))))
+
+
 
 sys.path.insert(0, "/cutepy.zip")
 with zipfile.ZipFile("/cutepy.zip") as own:
@@ -38,16 +50,14 @@ out = io.BytesIO()
 with zipfile.ZipFile(standard) as all_of_it, zipfile.ZipFile(out, "w") as kept:
     for name in all_of_it.namelist():
         if f"{standard}/{name}" in wanted or name.startswith("encodings/__init__"):
-            code = compile(all_of_it.read(name), f"{standard}/{name}", "exec", dont_inherit=True, optimize=2)
-            kept.writestr(name + "c", bytes(_code_to_timestamp_pyc(code)))
+            kept.writestr(name + "c", compiled(all_of_it.read(name), f"{standard}/{name}", optimize=2))
 packed = out.getvalue()
 
 out = io.BytesIO()
 with zipfile.ZipFile("/cutepy.zip") as own, zipfile.ZipFile(out, "w") as kept:
     for name in own.namelist():
-        code = compile(own.read(name), name, "exec", dont_inherit=True)
-        kept.writestr(name + "c", bytes(_code_to_timestamp_pyc(code)))
-compiled = out.getvalue()
+        kept.writestr(name + "c", compiled(own.read(name), name))
+own = out.getvalue()
 `);
 writeFileSync(join(folder, "python_stdlib.zip"), python.globals.get("packed").toJs());
-writeFileSync(join(folder, "compiled.zip"), python.globals.get("compiled").toJs());
+writeFileSync(join(folder, "compiled.zip"), python.globals.get("own").toJs());

@@ -35,7 +35,9 @@ FIRST = "zipped_divide((8,8):(8,1), (4,4))"
 PYTHON = ("pyodide-lock.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 RUNTIME = (*PYTHON, "kernels.json")
 PARTS = ("errors.py", "frozen.py", "lazy.py", "draw", "layout", "explore")
-"""What of cutepy runs in the page."""
+"""What of cutepy runs in the page, all but this module."""
+PART_LENGTH = 1 << 18
+"""Characters of a packed file in one element of the page: a multiple of 4, as base64 is decoded element by element."""
 _LINK = re.compile(r'(?:data-explore="|href="[^"]*explorer?\.html#)(e=[^"]+)"')
 _ASKED = re.compile(r'class="cutepy-try" data-explore="([^"]+)"')
 SCRIPTS = ("python.js", "picture.js", "expression.js", "panels.js", "kernels.js", "main.js")
@@ -48,14 +50,14 @@ USUAL = Style()
 
 
 def source_zip() -> bytes:
-    """A zip of cutepy's modules that run in the page: `__init__.py` and `PARTS`. The same files give the same bytes."""
+    """A zip of cutepy's modules that run in the page. The same files give the same bytes."""
     contents: dict[str, bytes] = {}
     todo = [(f"cutepy/{name}", files("cutepy") / name) for name in ("__init__.py", *PARTS)]
     while todo:
         path, folder = todo.pop()
         if folder.is_dir():
             todo += [(f"{path}/{inner.name}", inner) for inner in folder.iterdir()]
-        elif path.endswith(".py"):
+        elif path.endswith(".py") and path != "cutepy/explore/pack.py":
             contents[path] = folder.read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
@@ -116,10 +118,12 @@ class Explorer:
 
     def html(self) -> str:
         """The whole page. Raises DrawError where Python for the browser is not installed."""
-        return self.page({**runtime(), "cutepy.zip": _packed_source()})
+        packed = runtime()
+        kernels = packed.pop("kernels.json")  # which Python does not wait for
+        return self.page({**packed, "cutepy.zip": _packed_source(), "kernels.json": kernels})
 
     def page(self, packed: dict[str, bytes]) -> str:
-        """The page with these files in it.
+        """The page with these files in it, in the order in which they are needed.
 
         >>> "(8,8):(8,1)" in Explorer("(8,8):(8,1)").page({"python.zip": b""})
         True
@@ -134,8 +138,9 @@ class Explorer:
         kept = _answers([urlencode({"e": self.text, "view": self.view, **self.options}), *self.links])
         state = {"text": self.text, "view": self.view, "options": self.options, "names": names(), "kept": kept}
         data = "".join(
-            f'<script type="application/octet-stream" id="{name}">{b64encode(packed[name]).decode()}</script>\n'
-            for name in sorted(packed)
+            f'<script type="application/octet-stream" data-file="{name}">{text[start : start + PART_LENGTH]}</script>\n'
+            for name, text in ((name, b64encode(data).decode()) for name, data in packed.items())
+            for start in range(0, len(text), PART_LENGTH)
         )
         parts = {
             "style": (web / "style.css").read_text(encoding="utf-8"),

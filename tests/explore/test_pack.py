@@ -1,11 +1,14 @@
 """The file that the explorer is: complete, the same every time, with nothing that is fetched; and how one gets it."""
 
+import base64
 import gzip
+import io
 import json
 import re
 import runpy
 import subprocess
 import sys
+import zipfile
 from functools import partialmethod
 from html import unescape
 from pathlib import Path
@@ -45,7 +48,22 @@ def test_the_page_is_the_same_every_time_and_names_no_address() -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy.startswith("default-src 'none'") and "http" not in policy
     for name in STUB:
-        assert f'id="{name}"' in page
+        assert f'<script type="application/octet-stream" data-file="{name}"' in page
+
+
+def test_a_packed_file_comes_in_parts_that_are_decoded_one_by_one_the_kernels_last() -> None:
+    data = bytes(range(256)) * 1500
+    files = {"python.zip": data, "kernels.json": b"[]"}
+    parts = re.findall(r'<script [^>]*data-file="([^"]*)">([^<]*)</script>', Explorer("4:1").page(files))
+    assert [name for name, _text in parts] == ["python.zip"] * 2 + ["kernels.json"]
+    assert b"".join(base64.b64decode(text) for name, text in parts if name == "python.zip") == data
+
+
+@pytest.mark.usefixtures("stub")
+def test_the_page_holds_the_files_in_the_order_of_the_start_and_not_its_own_packing() -> None:
+    names = re.findall(r'<script [^>]*data-file="([^"]*)"', Explorer("4:1").html())
+    assert list(dict.fromkeys(names)) == [*packing.PYTHON, "cutepy.zip", "kernels.json"]
+    assert "cutepy/explore/pack.py" not in zipfile.ZipFile(io.BytesIO(packing.source_zip())).namelist()
 
 
 def test_the_first_picture_is_that_of_draw() -> None:

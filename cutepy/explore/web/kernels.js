@@ -3,7 +3,7 @@ const kernels = {
   all: [],
 
   async start() {
-    const packed = document.getElementById("kernels.json")?.textContent;
+    const packed = [...document.querySelectorAll('[data-file="kernels.json"]')].map((part) => part.textContent).join("");
     if (!packed) return;
     const stream = new Blob([decoded(packed)]).stream().pipeThrough(new DecompressionStream("gzip"));
     this.all = await new Response(stream).json();

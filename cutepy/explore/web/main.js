@@ -269,10 +269,8 @@ function wire(first) {
   wirePicture();
   for (const [question, answer] of Object.entries(first.kept)) python.kept.set(question, answer);
   page.look(true);
-  addEventListener("load", () => {
-    kernels.start();
-    requestAnimationFrame(() => setTimeout(() => python.start(), 0));
-  });
+  addEventListener("load", () => kernels.start());
+  requestAnimationFrame(() => setTimeout(() => python.start(), 0));
 }
 
 function wireViews() {

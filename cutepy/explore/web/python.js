@@ -13,13 +13,22 @@ const python = {
   start() {
     this.stop();
     this.onstatus("Python is starting");
-    const files = {};
-    for (const file of document.querySelectorAll('script[type="application/octet-stream"]')) files[file.id] = file.textContent;
     const source = document.getElementById("worker").textContent;
     this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
     this.worker.onmessage = ({ data }) => this.hear(data);
     this.worker.onerror = (event) => this.hear({ broken: event.message ?? "a worker cannot be started here" });
-    this.worker.postMessage({ files });
+    this.sent = 0;
+    this.send();
+  },
+
+  // The packed files that the page has so far: Python starts while the rest is on the line. What another follows is whole.
+  send() {
+    const parts = document.querySelectorAll("[data-file]");
+    const whole = parts.length - (document.readyState === "loading");
+    for (; this.sent < whole; this.sent++) {
+      const { textContent: text, dataset: { file } } = parts[this.sent];
+      this.worker.postMessage({ file, text, last: parts[this.sent + 1]?.dataset.file !== file });
+    }
   },
 
   stop() {
@@ -87,4 +96,6 @@ const python = {
   },
 };
 
+new MutationObserver(() => python.worker && python.send()).observe(document.body, { childList: true });
+addEventListener("DOMContentLoaded", () => python.worker && python.send());
 globalThis.cutepy = (question) => python.ask(Symbol("asked by hand"), question);
