@@ -41,25 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name != "test_without.py")
 
 
-#: Files that one worker runs one after the other, and what they have in common.
-TOGETHER = {
-    "test_every_kernel.py": "kernels", "test_site.py": "site", "test_live_site.py": "site", "test_run.py": "site",
-}  # fmt: skip
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """`--dist loadfile`, but for files that trace every kernel, and those that read the site: one worker runs them, and
-    traces, or builds, once."""
-    from xdist.scheduler import LoadFileScheduling
+    """`--dist loadfile`, as `scheduling` does it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from scheduling import Scheduling
 
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file: str = super()._split_scope(nodeid)
-            name = file.rpartition("/")[2]
-            return TOGETHER.get(name, file)
-
-    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

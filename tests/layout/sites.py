@@ -4,6 +4,7 @@ import ast
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import cutepy.errors
@@ -62,6 +63,7 @@ def _raises(tree: ast.AST, name: str = "") -> Iterator[tuple[str, ast.Raise, set
             yield from ((inner, each, caught | more) for inner, each, more in _raises(child, name))
 
 
+@cache
 def sites() -> dict[tuple[str, int], Site]:
     """The refusals of the room, by file and each line of their statement."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
@@ -80,9 +82,6 @@ def sites() -> dict[tuple[str, int], Site]:
     return found
 
 
-SITES = sites()
-
-
 def raised_at(error: BaseException | None) -> set[Site]:
     """Where an error was raised, and those that it says again: the last frame in the room of each."""
     found = set()
@@ -90,6 +89,7 @@ def raised_at(error: BaseException | None) -> set[Site]:
         frames = [at for at in traceback.extract_tb(error.__traceback__) if Path(at.filename).is_relative_to(ROOM)]
         for last in frames[-1:]:
             file = Path(last.filename).relative_to(ROOM).as_posix()
-            found |= {SITES[file, line] for line in [last.lineno or 0] if (file, line) in SITES}
+            site = sites().get((file, last.lineno or 0))
+            found |= {site} if site else set()
         error = error.__cause__ or error.__context__
     return found

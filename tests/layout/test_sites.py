@@ -15,7 +15,7 @@ import sympy
 from explore.questions import asked
 from layout.junk_cases import nested
 from layout.site_cases import CALLS, GUARDS, TEXTS
-from layout.sites import SITES, Site, raised_at
+from layout.sites import Site, raised_at, sites
 
 import cutepy.layout
 from cutepy.errors import CutepyError, NotationError
@@ -57,7 +57,7 @@ def reached() -> dict[str, set[Site]]:
 
 
 def test_every_site_is_reached_but_the_guards() -> None:
-    assert {str(site) for site in set(SITES.values()).difference(*reached().values())} == set(GUARDS)
+    assert {str(site) for site in set(sites().values()).difference(*reached().values())} == set(GUARDS)
 
 
 def test_how_many_sites_there_are_of_each_kind() -> None:
