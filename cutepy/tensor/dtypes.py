@@ -76,10 +76,49 @@ c128 = DType("c128", "complex128", 128, "c")
 bool_ = DType("bool", "bool", 8, "b", on_gpu=True)
 
 DTYPES = {d.name: d for d in (f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, c64, c128, bool_)}
-#: Integers of less than a byte, several in one: what `recast` makes of others. NumPy has no arrays of them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallFloat(DType):
+    """A float whose elements are bits in memory and f32 everywhere else: a sign, an exponent, `fraction` bits.
+
+    What is beyond the greatest number is infinite; without `infinities` it is NaN, the one pattern that is no number.
+
+    >>> bf16.bias, e5m2.bias, e4m3.greatest, hex(e5m2.greatest), str(e4m3.register)
+    (127, 15, 126, '0x7b', 'f32')
+    """
+
+    fraction: int
+    infinities: bool = True
+
+    @property
+    def bias(self) -> int:
+        """What the exponent of 1.0 is as bits."""
+        return (1 << self.bits - self.fraction - 2) - 1
+
+    @property
+    def greatest(self) -> int:
+        """The bits of the greatest number."""
+        return (1 << self.bits - 1) - (1 + (1 << self.fraction) if self.infinities else 2)
+
+    @property
+    def accumulator(self) -> DType:
+        return f32
+
+    @property
+    def register(self) -> DType:
+        return f32
+
+
+#: What NumPy has no arrays of: integers of less than a byte, and floats of a GPU's products. `recast` makes them.
 i4 = DType("i4", "int8", 4, "i")
 u4 = DType("u4", "uint8", 4, "u")
-PACKED = {"i4": i4, "u4": u4}
+bf16 = SmallFloat("bf16", "float32", 16, "f", fraction=7)
+e5m2 = SmallFloat("e5m2", "float32", 8, "f", fraction=2)
+e4m3 = SmallFloat("e4m3", "float32", 8, "f", fraction=3, infinities=False)
+PACKED: dict[str, DType] = {d.name: d for d in (i4, u4, bf16, e5m2, e4m3)}
+ML_DTYPES = {"bfloat16": bf16, "float8_e5m2": e5m2, "float8_e4m3fn": e4m3}
+"""The element types that arrays have through the package ml_dtypes, by their names there."""
 _SPELLINGS = DTYPES | {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 

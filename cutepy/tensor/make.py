@@ -18,7 +18,7 @@ from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tup
 from ..layout.values.layout import _make, offset_bounds
 from ..lazy import numpy as np
 from .bulk import confined, offset_range
-from .dtypes import PACKED, DType, as_dtype, c64, f32, i32, u32
+from .dtypes import ML_DTYPES, PACKED, DType, as_dtype, c64, f32, i32, u32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .packed import PackedEngine, words_as
 from .tensor import Tensor, expect_tensors
@@ -202,6 +202,9 @@ def make_tensor(
         if layout is None:
             return source
         whole, start, chosen = source, source.offset, _layout_of(layout, stride)
+    elif isinstance(source, np.ndarray) and source.dtype.name in ML_DTYPES:
+        bits = source.view(f"u{source.itemsize}")
+        return recast(make_tensor(bits, layout, stride), ML_DTYPES[source.dtype.name])
     else:
         held = _copied(source) if isinstance(source, list) else source
         engine = held if isinstance(held, Engine) else view_of(held)
@@ -328,7 +331,8 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     >>> recast(make_tensor(np.uint8([0x21, 0xF3])), "i4").numpy().tolist()
     [1, 2, 3, -1]
 
-    "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first. Of a device, and in a kernel in any memory,
+    "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first; "bf16", "e4m3" and "e5m2" are floats that are
+    read as f32 and written by rounding to the nearest. Of a device, and in a kernel in any memory,
     elements of 32 bits are recast to as many or fewer: a load takes the word and what is wanted of it, and in a kernel
     whole words are written.
 
@@ -342,7 +346,7 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     # Recast from the underlying words, so that recasts do not nest.
     held = engine.words if isinstance(engine, PackedEngine) else engine
     by_words = hasattr(held, "buffer") and held.dtype.bits == 32  # in a kernel, or of a device
-    packed = held is not engine or new < 8 or by_words
+    packed = held is not engine or wanted.name in PACKED or by_words
     if not isinstance(tensor.layout, Layout) or tensor.guard is not None:
         raise TensorError(f"{call}: only plain tensors are recast; recast what it is a part of")
     if not (isinstance(held, ViewEngine) or by_words):

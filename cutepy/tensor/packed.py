@@ -10,13 +10,39 @@ from typing import Any
 
 from ..errors import TensorError
 from ..lazy import numpy as np
-from .dtypes import DType
+from .decompositions import Language
+from .dtypes import DType, SmallFloat
 from .engine import Array, Engine, Mask, Scalars, Space, check_writable
+from .small_floats import narrowed, widened
+
+
+class _HostLanguage(Language):
+    """The language of decompositions over NumPy's arrays of 32-bit numbers."""
+
+    def call(self, name: str, *values: Any) -> Array:
+        function: Array = {"min": np.minimum, "max": np.maximum}[name](*values)
+        return function
+
+    def select(self, condition: Any, then: Any, other: Any) -> Array:
+        found: Array = np.where(condition, then, other)
+        return found
+
+    def cast(self, value: Any, dtype: DType) -> Array:
+        found: Array = np.asarray(value).astype(dtype.numpy)
+        return found
+
+    def bits(self, value: Any, dtype: DType) -> Array:
+        found: Array = np.asarray(value).view(dtype.numpy)
+        return found
+
+
+_HOST = _HostLanguage()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedEngine:
-    """Elements of `dtype` in the elements of `words`: integers of 4, 8 or 16 bits, or others of as many bits as a word.
+    """Elements of `dtype` in the elements of `words`: integers of 4, 8 or 16 bits, small floats,
+    or others of as many bits as a word.
 
     Element i of k in a word is bits [i * b, (i + 1) * b) of word i // k, the lowest first, as memory has them in the
     order of its bytes. Loads and stores go by whole words, in NumPy here, and in a kernel by what its engine offers:
@@ -97,6 +123,8 @@ class PackedEngine:
 
     def _fitting(self, values: Scalars) -> Array:
         """The values as bit patterns in int64, one an element. Raises TensorError for what the type does not hold."""
+        if isinstance(self.dtype, SmallFloat):
+            return np.asarray(narrowed(_HOST, _rounded_to_odd(values), self.dtype), np.int64)
         if self.dtype.kind == "f":
             return _bits(np.asarray(values, self.dtype.numpy))
         array = np.asarray(values)
@@ -155,10 +183,23 @@ def _bits(words: Any) -> Array:
     return table.view(f"u{table.dtype.itemsize}").astype(np.int64)
 
 
+def _rounded_to_odd(values: Scalars) -> Array:
+    """Numbers as f32, a last bit of 1 telling that some were lost: rounded again, they are as if rounded once."""
+    with np.errstate(all="ignore"):
+        exact = np.asarray(values, np.float64)
+        near = exact.astype(np.float32)
+        toward_0 = np.where(np.abs(near) > np.abs(exact), np.nextafter(near, np.float32(0)), near)
+    inexact = (near != exact) & ~np.isnan(exact)
+    found: Array = (toward_0.view(np.uint32) | inexact).view(np.float32)
+    return found
+
+
 def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
     """Numbers out of words of the host."""
     # Shift the field down and mask it.
     field = (_bits(words) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
+    if isinstance(dtype, SmallFloat):
+        return widened(_HOST, np.asarray(field, np.uint32), dtype)[()]
     if dtype.kind == "f":
         return field.astype(f"u{dtype.bytes}").view(dtype.numpy)[()]
     # Sign extension of b bits: (x ^ 2^(b-1)) - 2^(b-1).

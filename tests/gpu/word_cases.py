@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from cutepy import gpu
@@ -11,8 +12,9 @@ from cutepy.tensor.functions import IN_KERNELS, Word
 
 Array = np.ndarray[Any, Any]
 WORDS = [f for f in IN_KERNELS.values() if isinstance(f, Word)]
-KINDS = {"u8": np.uint8, "i8": np.int8, "u16": np.uint16, "i16": np.int16, "f16": np.float16}
-BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "f16": 16, "i32": 32, "f32": 32}
+SMALL_FLOATS = {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+KINDS = {"u8": np.uint8, "i8": np.int8, "u16": np.uint16, "i16": np.int16, "f16": np.float16, **SMALL_FLOATS}
+BITS = {"i4": 4, "u4": 4, "i32": 32, "f32": 32, **{name: 8 * np.dtype(kind).itemsize for name, kind in KINDS.items()}}
 
 
 def parts(words: Array, name: str) -> Array:
@@ -21,7 +23,7 @@ def parts(words: Array, name: str) -> Array:
         fields = (words[:, None] >> np.arange(0, 32, 4, dtype=np.uint32)) & 15
         return ((fields.astype(np.int32) ^ 8) - 8 if name == "i4" else fields).ravel()
     found = words.view({"i32": np.int32, "f32": np.float32, **KINDS}[name])
-    return found.astype({"i": np.int32, "u": np.uint32, "f": np.float32}[name[0]])
+    return found.astype({"i": np.int32, "u": np.uint32}.get(name[0], np.float32))
 
 
 def operands(function: Word, count: int = 4096) -> list[Array]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cutepy import gpu, local_tile, make_tensor, ops, recast
+from cutepy import copy, gpu, local_tile, make_tensor, ops, recast
 from cutepy.errors import CutepyError
 from cutepy.tensor import DTYPES, DType, Tensor
 from cutepy.tensor.dtypes import PACKED
@@ -150,13 +150,12 @@ def operand_of(cell: Cell) -> tuple[Any, np.ndarray]:
 
 def _packed(array: np.ndarray, dtype: DType) -> Tensor:
     """The elements as fields of words of memory."""
-    per = 32 // dtype.bits
-    fields = np.zeros(-(-array.size // per) * per, np.int64)
-    fields[: array.size] = array.ravel().astype(np.int64) & ((1 << dtype.bits) - 1)
-    words = (fields.reshape(-1, per) << np.arange(per) * dtype.bits).sum(1).astype(np.uint32)
+    words = np.zeros(-(-array.size * dtype.bits // 32), np.uint32)
     # A vector of one word has the stride 0 of a single element, which is of no other width.
     whole = recast(make_tensor(words, len(words), 1), dtype)
-    return ops.reshape(ops.crop(whole, [(0, array.size)]), array.shape)
+    used = ops.crop(whole, [(0, array.size)])
+    copy(make_tensor(array.ravel()), used)
+    return ops.reshape(used, array.shape)
 
 
 def called(cell: Cell, given: Any, array: np.ndarray) -> tuple[Callable[[], Any], Callable[[], Any], int]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ...tensor.decompositions import Language, Value, is_true
+from ...tensor.decompositions import Decomposition, Language, Value, is_true
 from ...tensor.dtypes import DType, bool_, f16, f32
 from ...tensor.functions import Function
 from .expr import Expr
@@ -48,6 +48,12 @@ def apply_function(function: Function, *values: Expr) -> Expr:
         )
     value: Expr = call(function.ir, *values) if function.python is None else function.python(*values)
     return value
+
+
+def decomposed(rule: Decomposition, *values: Expr) -> Expr:
+    """What a rule that is said in the language of kernels gives of these values."""
+    found: Expr = rule(_KERNEL_LANGUAGE, *values)
+    return found
 
 
 def truth(value: Expr) -> Expr:

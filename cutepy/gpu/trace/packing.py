@@ -7,13 +7,16 @@ Law: `unpack(words, inside, dtype)` is, entry by entry, bits [inside * b, (insid
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, f16, f32, i32, u32
+from ...tensor.dtypes import DType, SmallFloat, f16, f32, i32, u32
+from ...tensor.small_floats import narrowed, widened
 from .. import ir
+from ..ir.functions import decomposed
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 
@@ -38,10 +41,11 @@ def _field(word: ir.Expr, inside: Any, dtype: DType) -> ir.Expr:
         both = ir.call("unpack2x16float", whole)
         return ir.cast(ir.component(both, ir.cast(at, u32)), f16)
     low = ir.cast(at, u32) * bits
-    if dtype.kind == "u":
+    if dtype.kind != "i":
         # The field at the top needs no mask.
         shifted = simplify(whole >> low)
-        return shifted if isinstance(low, ir.Const) and low.value == 32 - bits else shifted & ((1 << bits) - 1)
+        field = shifted if isinstance(low, ir.Const) and low.value == 32 - bits else shifted & ((1 << bits) - 1)
+        return decomposed(partial(widened, dtype=dtype), field) if isinstance(dtype, SmallFloat) else field
     # To the top, and back by an arithmetic shift: the sign is extended.
     return ir.cast(simplify(whole << simplify(32 - bits - low)), i32, bits=True) >> 32 - bits
 
@@ -90,7 +94,11 @@ def _packed(values: Sequence[Any], dtype: DType, place: str) -> ir.Expr:
         return ir.call("pack2x16float", *[_fitted(v, f32, dtype, place) for v in values])
     if dtype.bits == 32:
         return ir.cast(_fitted(values[0], dtype, dtype, place), u32, bits=True)
-    fields = [ir.cast(_fitted(v, dtype.register, dtype, place), u32, bits=True) for v in values]
+    fitted = [_fitted(v, dtype.register, dtype, place) for v in values]
+    if isinstance(dtype, SmallFloat):
+        fields = [decomposed(partial(narrowed, dtype=dtype), v) for v in fitted]
+    else:
+        fields = [ir.cast(v, u32, bits=True) for v in fitted]
     word: ir.Expr = fields[-1] << 32 - dtype.bits
     for at in range(len(fields) - 2, -1, -1):
         word = word | ((fields[at] & ((1 << dtype.bits) - 1)) << at * dtype.bits)
