@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ...layout import Layout
 from ...tensor import DType, Tensor
 from ...tensor.functions import Function
 from . import DeviceBuffer
@@ -62,14 +63,15 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
 
     With `numbers`, floats are launch parameters: the key has their type alone.
     """
-    key: list[Hashable] = []
+    common: list[Hashable] = []
+    sizes: list[Any] = []
     buffers: list[DeviceBuffer] = []
     given: list[float] = []
     for value in args:
         # Exact types: a subclass may hold state that its equality does not compare.
         kind: type = type(value)
         if type(value) is Tensor:
-            engine = value.engine
+            engine, layout = value.engine, value.layout
             if (type(engine) is not DeviceEngine and not settled(engine)) or value.guard is not None:
                 return None
             assert isinstance(engine, DeviceEngine)
@@ -81,16 +83,20 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
             else:
                 slot = len(buffers)
                 buffers.append(buffer)
-            key += slot, value.layout, value.offset, engine.dtype.name, engine.length, engine.writable
+            common += slot, engine.dtype.name, engine.writable
+            if type(layout) is Layout:
+                sizes += layout.shape, layout.stride, value.offset, engine.length
+            else:
+                sizes += layout, None, value.offset, engine.length
         elif kind in _STATIC:
-            key += kind, value
+            common += kind, value
         elif numbers and (kind is float or kind is np.float32):
-            key.append(kind)
+            common.append(kind)
             given.append(cast(float, value))
         elif kind is float:  # by its bits: 0.0 is not -0.0, and a NaN is itself
-            key += kind, pack("d", value)
+            common += kind, pack("d", value)
         elif type(value) is tuple and all(type(item) is int for item in value):
-            key += kind, value
+            common += kind, value
         else:
             return None
     if not buffers:
@@ -100,8 +106,8 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
     for buffer in buffers:
         if buffer.device is not device:
             return None
-    key.append(device.uid)
-    return CallKey(tuple(key), device, buffers, given)
+    common.append(device.uid)
+    return CallKey(tuple(common), tuple(sizes), device, buffers, given)
 
 
 def with_room(kept: Kept) -> Kept:
@@ -154,15 +160,16 @@ class CallCache:
         if call is None:
             return uncached(*args)
         # The recorded launches of an equal call, else a first call under a tape.
-        whole = call.key, key()
+        beside = key()
+        whole = call.common, call.sizes, beside
         entry = self.recorded.get(whole)
         if entry is not None:
             return cast(R, entry.run(call, args))
         if self._met is not None and not self._met_before(hash(whole)):
             return uncached(*args)
         # By the recipe of a class, else by Python under a tape, of which the next size of the class makes a recipe.
-        sized = sized_call(call.key) if self._met is None else None
-        recipes = None if sized is None else self.recipes.get((sized.key, whole[1]))
+        sized = sized_call(call) if self._met is None else None
+        recipes = None if sized is None else self.recipes.get((sized.key, beside))
         if sized is not None and recipes:
             for number, recipe in enumerate(recipes):
                 if recipe is not None and (entry := recipe.run(sized.numbers)) is not None:
@@ -179,7 +186,7 @@ class CallCache:
             with_room(self.recorded)[whole] = made
             if sized is not None and outermost:
                 if recipes is None:
-                    with_room(self.recipes)[sized.key, whole[1]] = []
+                    with_room(self.recipes)[sized.key, beside] = []
                 elif len(recipes) < RECIPES_KEPT:
                     recipes.insert(0, call_recipe(call, sized, args, uncached, made, names=names))
         return result

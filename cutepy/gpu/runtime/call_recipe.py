@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...layout import ComposedLayout, Layout, as_tuple, leaves
+from ...layout import Layout, leaves
 from ...layout.values.followed import Trail, following, formula_of
 from ...layout.values.layout import _make
 from ...tensor import Tensor
@@ -32,29 +32,20 @@ class SizedCall(NamedTuple):
     numbers: list[int]
 
 
-def sized_call(key: Sequence[Any]) -> SizedCall | None:
-    """The class of a call with this key (`call_cache.key_of`); None for one of nested or swizzled layouts."""
-    common: list[Hashable] = []
+def sized_call(call: CallKey) -> SizedCall | None:
+    """The class of a call (`call_cache.key_of`); None for one of nested or swizzled layouts."""
+    ranks: list[int | None] = []
     numbers: list[Any] = []
-    at, end = 0, len(key)
-    while at < end:
-        entry = key[at]
-        at += 1
-        if type(entry) is not Layout:
-            if type(entry) is ComposedLayout:
-                return None
-            common.append(entry)
-            continue
-        offset, dtype, length, writable = key[at : at + 4]
-        at += 4
-        if type(entry.shape) is tuple:
-            common += len(entry.shape), dtype, writable
-            numbers += (*entry.shape, *as_tuple(entry.stride), offset, length)
+    given = iter(call.sizes)
+    for shape, stride, offset, length in zip(given, given, given, given, strict=True):
+        if type(shape) is tuple:
+            ranks.append(len(shape))
+            numbers += (*shape, *stride, offset, length)
         else:
-            common += None, dtype, writable
-            numbers += entry.shape, entry.stride, offset, length
-    # Nothing nested, no basis strides, no unknown sizes.
-    return SizedCall(tuple(common), numbers) if {*map(type, numbers)} == {int} else None
+            ranks.append(None)
+            numbers += shape, stride, offset, length
+    # Nothing nested, no basis strides, no unknown sizes, no function outside.
+    return SizedCall((call.common, *ranks), numbers) if {*map(type, numbers)} == {int} else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

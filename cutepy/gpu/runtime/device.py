@@ -16,6 +16,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import operator
+import struct
 import threading
 import time
 import weakref
@@ -64,7 +65,15 @@ from .deferral import before_launches, before_writing
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
-from .pipeline import BindGroups, BoundLaunch, BoundPipeline, Pipeline, build_pipeline, probe_of_subgroups
+from .pipeline import (
+    BindGroups,
+    BoundLaunch,
+    BoundPipeline,
+    Pipeline,
+    build_pipeline,
+    check_operands,
+    probe_of_subgroups,
+)
 from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
@@ -488,12 +497,13 @@ class Device:
     ) -> list[DeviceBuffer]:
         """The new buffers: all of them on a tape, else the one that is kept. The others are scratch memory."""
         taped, keeps = taping(), kept >= 0
-        shares = not taped and sum(made) - (made[kept] if keeps else 0) <= SCRATCH
+        temporaries = [n for i, n in enumerate(made) if i != kept] if len(made) > keeps else []
+        shares = not taped and sum(temporaries) <= SCRATCH
         new = [self._new(n, "", True) for i, n in enumerate(made) if not shares or i == kept]
         uids = tuple([buffer.uid for buffer in (*buffers, *new)])
         bound = None if same is None or self._failed else self._groups.call(same, uids)
         if bound is None:
-            scratch = self._scratch_of([n for i, n in enumerate(made) if i != kept]) if shares else []
+            scratch = self._scratch_of(temporaries) if shares and temporaries else []
             everything = [*buffers, *(scratch or new)]
             if scratch and keeps:
                 everything.insert(len(buffers) + kept, new[0])
@@ -558,13 +568,18 @@ class Device:
 
     def bound_launch(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float]) -> BoundLaunch:
         """A launch with its pipeline and bind group, its parameters as bytes, and its grid."""
-        packed = b""
+        pipeline, packed = self._pipeline(program), b""
         if params or program.params:
-            packed = program.pack(params)
-            packed += bytes(-len(packed) % self.limits.uniform_alignment)
-        self.check_faults(program, params)
+            try:
+                packed = pipeline.pack(*params)
+            except (struct.error, OverflowError):
+                program.pack(params)
+                raise
+        if self._faults:
+            self.check_faults(program, params)
         try:
-            return self._groups.get(self, program, operands), packed, program.grid
+            check_operands(self, program, operands)
+            return self._groups.get(pipeline, operands), packed, program.grid
         except AttributeError:
             other = [operand for operand in operands if not isinstance(operand, DeviceBuffer)]
             if not other:
@@ -617,7 +632,7 @@ class Device:
             bound = self._groups.known(self._met.get(program), uids)
         if bound is None:
             with Exclusive(self, program.entry, tidies=False):
-                bound = self._groups.get(self, program, operands, checked=True)
+                bound = self._groups.get(self._pipeline(program), operands)
                 if self._failed:
                     self._raise_failure(*operands)
         self._enqueue(((bound, params, grid),))

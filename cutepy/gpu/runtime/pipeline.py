@@ -6,7 +6,7 @@ import functools
 import re
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,8 @@ class Pipeline:
     params_group: wgpu.GPUBindGroup | None
     checked: bool
     binder: Binder
+    pack: Callable[..., bytes]
+    """The bytes of parameters that fit their types, with those up to where the next launch's may begin."""
 
 
 def build_pipeline(device: Device, program: Program) -> Pipeline:
@@ -98,7 +100,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
     if checked and not asked:
         warn_that_checks_stay()
     binder = Binder(runtime, gpu, buffers_layout, len(types))
-    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded, binder)
+    pack = program.packer(device.limits.uniform_alignment)
+    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded, binder, pack)
 
 
 def _other_size(program: Program, device: Device, theirs: str) -> DeviceError:
@@ -157,27 +160,21 @@ class BindGroups:
     def __len__(self) -> int:
         return len(self._made)
 
-    def get(
-        self, device: Device, program: Program, operands: Sequence[DeviceBuffer], *, checked: bool = False
-    ) -> BoundPipeline:
-        """The program compiled and the bind group of these buffers for it; operands are checked unless the caller has
-        `checked` them.
+    def get(self, pipeline: Pipeline, operands: Sequence[DeviceBuffer]) -> BoundPipeline:
+        """The pipeline with the bind group of these buffers, which `check_operands` has let pass.
 
-        Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
-        bound twice where the kernel writes it.
+        Raises DeviceError for a buffer that was freed.
         """
-        pipeline = device._pipeline(program)
-        if not checked:
-            check_operands(device, program, operands)
-        key = pipeline, tuple([operand.uid for operand in operands])
+        uids = tuple([operand.uid for operand in operands])
+        key = pipeline, uids
         bound = self._made.get(key)
         if bound is not None:
             self._made.move_to_end(key)
             return bound
-        group = pipeline.binder.group([(operand.handle, operand.held) for operand in operands])
-        bound = self._made[key] = BoundPipeline(pipeline, group, key[1], sum([b.nbytes for b in operands]))
-        for operand in operands:
-            self._of_buffer[operand.uid].add(key)
+        group = pipeline.binder.group(operands)
+        bound = self._made[key] = BoundPipeline(pipeline, group, uids, sum([b.nbytes for b in operands]))
+        for uid in uids:
+            self._of_buffer[uid].add(key)
         if len(self._made) > GROUPS_KEPT:
             self._drop(next(iter(self._made)))
         return bound

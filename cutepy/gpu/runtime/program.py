@@ -11,7 +11,7 @@ Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with th
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -254,11 +254,6 @@ class Program:
         if len(values) != len(self.params):
             names = ", ".join(p.name for p in self.params) or "none"
             raise KernelError(f"{self.entry}: {len(values)} parameter values given for {len(self.params)} ({names})")
-        try:  # at once, where all fit
-            if "shader-f16" not in self.needs:
-                return struct.pack(f"<{''.join([_PACK[p.type][1] for p in self.params])}", *values)
-        except (struct.error, OverflowError):
-            pass
         packed = b""
         for param, value in zip(self.params, values, strict=True):
             try:
@@ -271,6 +266,18 @@ class Program:
                     "np.int32(...) or np.float32(...)"
                 ) from None
         return packed
+
+    def packer(self, alignment: int) -> Callable[..., bytes]:
+        """What packs parameter values at once, up to a multiple of `alignment` bytes; it raises struct.error or
+        OverflowError for what `pack` refuses.
+
+        >>> Program("...", "scale", (), (64, 1, 1), (16, 1, 1), params=(ProgramParam("a", "u32"),)).packer(8)(3)
+        b'\\x03\\x00\\x00\\x00\\x00\\x00\\x00\\x00'
+        """
+        pad = -4 * len(self.params) % alignment
+        if any(p.type == "f16" for p in self.params):  # which are rounded first
+            return lambda *values: self.pack(values) + bytes(pad)
+        return struct.Struct(f"<{''.join([_PACK[p.type][1] for p in self.params])}{pad}x").pack
 
     def excesses(self, limits: Limits, features: frozenset[str] = frozenset()) -> list[str]:
         """What this program asks beyond the limits and features of a device, one sentence each; empty if it fits.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,12 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(slots=True)
 class CallKey:
-    """A call as it is compared: its key, its buffers, each once, and its numbers, which the key does not hold."""
+    """A call as it is compared: what is `common` to all calls of its class and the `sizes` of its tensors, for each its
+    shape, its stride, its offset and its length (of a layout with a function outside, that layout and None); and what
+    is not compared: its buffers, each once, and its numbers."""
 
-    key: tuple[Hashable, ...]
+    common: tuple[Hashable, ...]
+    sizes: tuple[Any, ...]
     device: Device
     buffers: list[DeviceBuffer]
     numbers: list[float]

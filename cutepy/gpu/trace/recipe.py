@@ -56,7 +56,8 @@ class Recipe:
         if (self.program.loops and device.faulty) or taping():
             values = struct.unpack_from("<" + "".join(_FORMATS[p.type] for p in self.program.params), params)
             device.check_faults(self.program, values)
-            tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
+            if taping():
+                tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
         device.launch_bound(self.program, buffers, uids, params, (x, y, z))
 
 
