@@ -226,9 +226,12 @@ def check_operands(device: Device, program: Program, operands: Sequence[DeviceBu
         raise KernelError(
             f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
         )
+    most = device.limits.binding_bytes
     for binding, operand in zip(program.bindings, operands, strict=True):
+        if operand.device is device and binding.min_bytes <= operand.nbytes and operand.held <= most:
+            continue
         size = padded(operand.nbytes)
-        if operand.device is device and binding.min_bytes <= size and operand.held <= device.limits.binding_bytes:
+        if operand.device is device and binding.min_bytes <= size and operand.held <= most:
             continue
         what = f"{program.entry}: tensor {binding.name}"
         if operand.device is not device:
