@@ -115,6 +115,7 @@ def test_left_inverse_is_returned_whenever_there_is_one():
         (Layout(4, 2), "(2,4):(0,1)"),
         (Layout((32, 3, 8), (65536, 512, 1)), "(512,128,32):(96,32,1)"),
         (Layout((2, 2), (2, 3)), "(2,3):(1,1)"),
+        (Layout((2, 2, 2), (3, 10, 3)), "(2,2,3,2):(-7,8,-3,10)"),
     ],
 )
 def test_worked_left_inverses(layout, inverse):

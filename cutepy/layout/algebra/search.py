@@ -10,8 +10,9 @@ A left inverse R reads an offset as digits in the radix of its extents. If no di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
+from operator import mul
 
 from ...errors import LayoutError
 from ...lazy import numpy as np
@@ -22,7 +23,8 @@ from .rearrange import Modes, coalesce, from_modes, moving
 from .swizzled import listed
 from .table import first_deviation, gathered, reached_from_0
 
-Options = dict[int, frozenset[int]]
+Reached = list[tuple[int, list[int]]]
+"""Offsets, each with its coordinates."""
 MOST_COMPARED = 1 << 25
 """How many offsets the search for a right inverse compares before it gives up: about half a second."""
 
@@ -80,12 +82,12 @@ def some_left_inverse(layout: Layout) -> Layout:
     """An R with `layout(R(layout(i))) == layout(i)`, or LayoutError where none is found.
 
     First among the radix systems in which no digit of a sum of offsets carries; then, for offsets below 512, among all
-    radix systems, or where coordinates share offsets among all ways to choose one for each.
+    radix systems, and where coordinates share offsets among all ways to choose one for each.
     """
     require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     why = "no layout maps its offsets back"
     try:
-        modes = carry_free_inverse(layout) or _among_all(layout)
+        modes = carry_free_inverse(layout) or inverse_among_all(layout)
     except SearchEnded as ended:
         modes, why = None, f"no inverse was found; not searched: {ended}"
     if modes is None:
@@ -100,83 +102,12 @@ class SearchEnded(Exception):
     """The search went through as much as it may: what is left out, in words."""
 
 
-def _among_all(layout: Layout) -> Modes | None:
-    """An inverse among all radix systems, or None. Raises SearchEnded where not all were looked at."""
-    if layout.cosize > 512 or layout.size > 1 << 16:
-        raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
-    # Offset -> coordinates that have it; R may choose any of them.
-    options: dict[int, set[int]] = {}
-    for position, offset in enumerate(map(layout, range(layout.size))):
-        options.setdefault(offset, set()).add(position)
-    if len(options) == layout.size:
-        return weighted_digits_inverse(layout)
-    if len(options) > 64:
-        count = len(options)
-        raise SearchEnded(f"the choices among coordinates of one offset, for more than 64 offsets (here {count})")
-    return _fit({offset: frozenset(positions) for offset, positions in options.items()})
-
-
-def _fit(options: Options) -> Modes | None:
-    """Extents and strides of a layout through one of the options at every known index; None if there is none."""
-    highest = max(options)
-    if highest == 0:
-        return ([1], [0]) if 0 in options[0] else None
-    straight = _straight(options)
-    if straight is not None:
-        return [highest + 1], [straight]
-    # Choose the fastest mode, then solve for the slower ones over the blocks.
-    for extent in range(2, highest + 1):
-        for step in _steps(options, extent):
-            rest = _blocks(options, extent, step)
-            if rest is None:
-                continue
-            slower = _fit(rest)
-            if slower is not None:
-                return [extent, *slower[0]], [step, *slower[1]]
-    return None
-
-
-def _straight(options: Options) -> int | None:
-    """The stride of a single mode through all options, if there is one."""
-    first = min(index for index in options if index)
-    if 0 not in options.get(0, {0}):
-        return None
-    for position in sorted(options[first]):
-        step, askew = divmod(position, first)
-        if not askew and all(step * index in positions for index, positions in options.items()):
-            return step
-    return None
-
-
-def _steps(options: Options, extent: int) -> list[int]:
-    """The strides that a fastest mode of `extent` may have, from two known indices of one block."""
-    blocks: dict[int, int] = {}
-    for index in options:
-        block = index // extent
-        if block in blocks:
-            near, far = blocks[block], index
-            gaps = {q - p for p in options[near] for q in options[far]}
-            return sorted({gap // (far - near) for gap in gaps if gap % (far - near) == 0}, key=abs)
-        blocks[block] = index
-    return sorted({0} | {p // (index % extent) for index in options if index % extent for p in options[index]}, key=abs)
-
-
-def _blocks(options: Options, extent: int, step: int) -> Options | None:
-    """What a fastest mode `extent:step` leaves for the slower modes; None where it contradicts an option."""
-    rest: dict[int, frozenset[int]] = {}
-    for index, positions in options.items():
-        block, within = divmod(index, extent)
-        left = frozenset(p - step * within for p in positions) if step * within else positions
-        rest[block] = rest[block] & left if block in rest else left
-        if not rest[block]:
-            return None
-    return rest
-
-
 LARGEST_STRIDE = 1 << 22
 SMALL_STRIDE = 1 << 10
 """Up to here NumPy is not loaded."""
 NODES = 4000
+CHOICES = 300_000
+"""Coordinates that the search among all radix systems tries: about a second."""
 
 
 def carry_free_inverse(layout: Layout) -> Modes | None:
@@ -193,13 +124,13 @@ def carry_free_inverse(layout: Layout) -> Modes | None:
     all_steps, positions, extents = map(list, zip(*modes, strict=True))
     if max(all_steps) > LARGEST_STRIDE:
         return None
-    wanted, nodes = list(zip(all_steps, positions, strict=True)), 0
+    wanted, nodes = [(step, [position]) for step, position in zip(all_steps, positions, strict=True)], 0
 
     def extend(radices: list[int], steps: list[int]) -> Modes | None:
         """Depth first over radices whose lowest digit never carries; None after NODES systems or where none works."""
         nonlocal nodes
         nodes += 1
-        solution = _strides(radices, wanted)
+        solution = _strides(radices, wanted, lambda: None)
         if solution is not None:
             return radices, solution
         # A common factor of all strides is the lowest radix: its digit is always 0.
@@ -242,29 +173,38 @@ def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
     return [int(radix) for radix in radices[fits][order]]
 
 
-def weighted_digits_inverse(layout: Layout) -> Modes | None:
-    """Extents and strides of a left inverse of an injective layout, among all radix systems; for small offsets.
+def inverse_among_all(layout: Layout) -> Modes | None:
+    """Extents and strides of a left inverse among all radix systems, or None; for offsets below 512.
 
-    >>> weighted_digits_inverse(Layout((2, 3), (5, 3)))
-    ([2, 3, 2], [3, -1, 4])
+    >>> inverse_among_all(Layout((2, 3), (5, 3))), inverse_among_all(Layout((2, 2, 2), (3, 10, 3)))
+    (([2, 3, 2], [3, -1, 4]), ([2, 2, 3, 2], [-7, 8, -3, 10]))
 
-    Raises SearchEnded where 20,000 radix systems did not decide.
+    Raises SearchEnded where not all were looked at.
     """
-    offsets = sorted((layout(position), position) for position in range(layout.size))
-    budget = NODES * 5
+    if layout.cosize > 512 or layout.size > 1 << 16:
+        raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
+    # Offset -> coordinates that have it; R may choose any of them.
+    positions: dict[int, list[int]] = {}
+    for position, offset in enumerate(map(layout, range(layout.size))):
+        positions.setdefault(offset, []).append(position)
+    # Offsets with few coordinates first: they leave the fewest choices.
+    reached, highest = sorted(positions.items(), key=lambda pair: (len(pair[1]), pair[0])), max(positions)
+    budget = CHOICES
+
+    def spend() -> None:
+        nonlocal budget
+        budget -= 1
+        if budget < 0:
+            raise SearchEnded(f"radix systems and choices among coordinates beyond the first {CHOICES}")
 
     def extend(radices: list[int], span: int) -> Modes | None:
         """Depth first over all radices; a prefix that contradicts the offsets below its span is not continued."""
-        nonlocal budget
-        budget -= 1
-        strides = _strides(radices, offsets)
+        strides = _strides(radices, reached, spend)
         if strides is not None:
-            return [*radices, offsets[-1][0] // span + 1], strides
-        for radix in range(2, offsets[-1][0] // span + 1):
-            settled = [pair for pair in offsets if pair[0] < span * radix]
-            if budget <= 0:
-                raise SearchEnded(f"radix systems beyond the first {NODES * 5}")
-            if _strides(radices, settled) is not None:
+            return [*radices, highest // span + 1], strides
+        for radix in range(2, highest // span + 1):
+            settled = [pair for pair in reached if pair[0] < span * radix]
+            if _strides(radices, settled, spend) is not None:
                 inverse = extend([*radices, radix], span * radix)
                 if inverse is not None:
                     return inverse
@@ -273,48 +213,72 @@ def weighted_digits_inverse(layout: Layout) -> Modes | None:
     return extend([], 1)
 
 
-def _strides(radices: list[int], offsets: list[tuple[int, int]]) -> list[int] | None:
-    """The strides by which a layout of these extents, the last one open, takes each offset to its position."""
+def _strides(radices: list[int], reached: Reached, spend: Callable[[], None]) -> list[int] | None:
+    """The strides by which a layout of these extents, the last one open, takes each offset to one of its positions."""
     rows = []
-    for offset, _ in offsets:
+    for offset, _ in reached:
         row = []
         for radix in radices:
             row.append(offset % radix)
             offset //= radix
         rows.append([*row, offset])
-    return solve_integers(rows, [position for _, position in offsets])
+    return solve_integers(rows, [positions for _, positions in reached], spend)
 
 
-def solve_integers(rows: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int] | None:
-    """A whole-number solution x of `rows . x = wanted`, or None if there is none; by column reduction (Hermite's form).
+def solve_integers(
+    rows: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]], spend: Callable[[], None] = lambda: None
+) -> list[int] | None:
+    """A whole-number solution x, each `row . x` being one of the numbers `wanted` of it, or None if there is none; by
+    column reduction (Hermite's form). It does `spend()` for each choice that it tries.
 
-    >>> solve_integers([[2, 0], [1, 1]], [4, 3]), solve_integers([[2, 4]], [3])
-    ([2, 1], None)
+    >>> solve_integers([[2, 0], [1, 1]], [[4], [3]]), solve_integers([[2, 4]], [[3]]), solve_integers([[2]], [[3, 6]])
+    ([2, 1], None, [3])
     """
-    width = len(rows[0])
-    columns = [[row[j] for row in rows] + [int(i == j) for i in range(width)] for j in range(width)]
-    solution = [0] * width
-    pivot = 0
-    left = list(wanted)
-    for row in range(len(rows)):
-        # Euclid's algorithm on the columns until one entry of the row is left: column Hermite form.
-        while True:
-            active = [j for j in range(pivot, width) if columns[j][row]]
-            if len(active) < 2:
-                break
-            active.sort(key=lambda j: abs(columns[j][row]))
-            small = columns[active[0]]
-            for j in active[1:]:
-                factor = columns[j][row] // small[row]
-                columns[j] = [a - factor * b for a, b in zip(columns[j], small, strict=True)]
-        if active:
-            columns[pivot], columns[active[0]] = columns[active[0]], columns[pivot]
-            factor, askew = divmod(left[row], columns[pivot][row])
-            if askew:
-                return None
-            left = [value - factor * entry for value, entry in zip(left, columns[pivot], strict=False)]
-            solution = [x + factor * u for x, u in zip(solution, columns[pivot][len(rows) :], strict=True)]
-            pivot += 1
-        elif left[row]:
+
+    def extend(at: int, solution: list[int], columns: list[list[int]]) -> list[int] | None:
+        """The solution of the rows from `at` on, as one of those before it, which the `columns` do not change."""
+        for number in range(at, len(rows)):
+            row = rows[number]
+            value = _dot(row, solution)
+            # Euclid's algorithm on the columns until one of them changes the row.
+            active = [(_dot(row, column), column) for column in columns]
+            columns = [column for entry, column in active if not entry]
+            active = [pair for pair in active if pair[0]]
+            while len(active) > 1:
+                active.sort(key=lambda pair: abs(pair[0]))
+                (small, least), *others = active
+                active = [(small, least)]
+                for entry, column in others:
+                    factor, rest = divmod(entry, small)
+                    column = [a - factor * b for a, b in zip(column, least, strict=True)]
+                    if rest:
+                        active.append((rest, column))
+                    else:
+                        columns.append(column)
+            if not active:
+                if value not in wanted[number]:
+                    return None
+                continue
+            # Before a choice: what no column changes is decided.
+            if len(wanted[number]) > 1:
+                for later in range(number + 1, len(rows)):
+                    decided = not any(_dot(rows[later], column) for column in (active[0][1], *columns))
+                    if decided and _dot(rows[later], solution) not in wanted[later]:
+                        return None
+            [(step, column)] = active
+            for position in wanted[number]:
+                spend()
+                factor, askew = divmod(position - value, step)
+                if not askew:
+                    moved = [x + factor * c for x, c in zip(solution, column, strict=True)]
+                    if (found := extend(number + 1, moved, columns)) is not None:
+                        return found
             return None
-    return solution
+        return solution
+
+    width = len(rows[0])
+    return extend(0, [0] * width, [[int(i == j) for j in range(width)] for i in range(width)])
+
+
+def _dot(row: Sequence[int], column: Sequence[int]) -> int:
+    return sum(map(mul, row, column))
