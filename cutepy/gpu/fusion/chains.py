@@ -24,13 +24,12 @@ from ...tensor import (
     is_row_major,
     mode_layouts,
     rules,
-    with_layout,
 )
 from .. import CallCache
 from ..matmul.api import matmul
 from ..operations.domain import zipped
 from ..operations.elements import Element, Operand, type_of, value_as
-from ..operations.fold import Lift, lifted_fold_kernel, matrices, partial, passes, plan_for, run_passes, splits_of
+from ..operations.fold import Lift, lifted_fold_kernel, partial, passes, plan_for, rows_of, run_passes, splits_of
 from ..operations.operand import ExecutionSite, place_of
 from ..operations.pointwise import Pointwise, PointwiseTuple, launch_parameter, type_of_number
 from ..operations.reductions import fold_of
@@ -151,12 +150,9 @@ def _folded(
         targets = [targets[axis] for axis in kept]
     wide = [broadcast_to(t, shape) for t in tensors]
     modes = [mode_layouts(t) for t in wide]
-    rows = zipped([targets, *[[own[axis] for axis in kept] for own in modes]])
     columns = zipped([[own[axis] for axis in reduced] for own in modes])
-    if rows is None or columns is None:
-        return None
-    views = [with_layout(t, [row, column]) for t, row, column in zip(wide, rows[1:], columns, strict=True)]
-    found = matrices(*views, with_layout(out, [rows[0], Layout(1, 0)]))
+    kept_modes = [*[[own[axis] for axis in kept] for own in modes], targets]
+    found = None if columns is None else rows_of([*wide, out], kept_modes, [*columns, Layout(1, 0)])
     if found is None:
         return None
     *sources, target = found

@@ -386,26 +386,32 @@ def matrices(*tensors: Tensor) -> list[Tensor] | None:
 def as_rows(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Two tensors of one shape, y a compact one, as (rows, columns, batch), the columns those of an axis; x is a copy
     where its layout has no such factors."""
-    modes = [mode_layouts(tensor) for tensor in (y, x)]
+    modes = [mode_layouts(tensor) for tensor in (x, y)]
     rest, along = [[m[i] for i in range(len(m)) if i != axis] for m in modes], [m[axis] for m in modes]
-    rows = zipped(rest)
-    if rows is not None:
-        pair = [with_layout(t, [r, c]) for t, r, c in zip((x, y), rows[::-1], along[::-1], strict=True)]
-        if (found := matrices(*pair)) is not None and found[0].rank == 3:
-            return found[0], found[1]
+    if (found := rows_of((x, y), rest, along)) is not None and found[0].rank == 3:
+        return found[0], found[1]
     # y has one stride for each axis, so the rest is one factor, and a copy in this order too.
     order = [*(i for i in range(len(modes[0])) if i != axis), axis]
-    whole = [with_layout(t, [m[i] for i in order]) for t, m in zip((x, y), modes[::-1], strict=True)]
+    whole = [with_layout(t, [m[i] for i in order]) for t, m in zip((x, y), modes, strict=True)]
     fresh = place.new(
         mode_sizes(whole[0]), x.dtype, order=sorted(range(len(order)), key=lambda i: least_strides(whole[1])[i])
     )
     copy(whole[0], fresh, engine=place.engine)
-    of_y, of_x = (mode_layouts(t) for t in (whole[1], fresh))
-    joined_rows = zipped([of_y[:-1], of_x[:-1]])
-    assert joined_rows is not None, "both are compact"
-    found = matrices(with_layout(fresh, [joined_rows[1], of_x[-1]]), with_layout(y, [joined_rows[0], of_y[-1]]))
-    assert found is not None, "compact axes are two factors"
+    modes = [mode_layouts(tensor) for tensor in (fresh, whole[1])]
+    found = rows_of((fresh, y), [m[:-1] for m in modes], [m[-1] for m in modes])
+    assert found is not None, "both are compact"
     return found[0], found[1]
+
+
+def rows_of(
+    tensors: Sequence[Tensor], kept: Sequence[Sequence[Layout]], columns: Sequence[Layout]
+) -> list[Tensor] | None:
+    """Tensors as `matrices` gives them, over rows of the axes that each has `kept` and these columns; None where they
+    share no factors, or too many."""
+    rows = zipped([kept[-1], *kept[:-1]])
+    if rows is None:
+        return None
+    return matrices(*[with_layout(t, [r, c]) for t, r, c in zip(tensors, [*rows[1:], rows[0]], columns, strict=True)])
 
 
 @gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})

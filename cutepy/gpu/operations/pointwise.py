@@ -381,29 +381,16 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
 
     Where they share none, or one is swizzled, the tensors themselves and None.
     """
-    layouts = None
-    if all(type(t.layout) is Layout for t in tensors):
-        layouts = _domain(tuple([tuple(mode_layouts(t)) for t in tensors]))
+    plain = all(type(t.layout) is Layout for t in tensors)
+    layouts = zipped([mode_layouts(t) for t in tensors]) if plain else None
     if layouts is None:
         return tensors, None
-    flat = [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)]
-    return flat, _tiling(layouts, vector_width(flat))
-
-
-def _domain(modes: tuple[tuple[Layout, ...], ...]) -> tuple[Layout, ...] | None:
-    """One flat layout for the modes of each operand, where they share factors."""
-    layouts = zipped(modes)
-    if layouts is None:
-        return None
     # Domains have one mode or three, or five: each rank is a text of its own.
     more = len(leaves(layouts[0].shape)) // 2 * 2 + 1 - len(leaves(layouts[0].shape))
     if more:
         layouts = [from_modes([*leaves(l.shape), *[1] * more], [*leaves(l.stride), *[0] * more]) for l in layouts]
-    return tuple(layouts)
-
-
-def _tiling(domain: tuple[Layout, ...], width: int) -> Tiling | None:
-    return tiling_of(domain, width=width)
+    flat = [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)]
+    return flat, tiling_of(layouts, width=vector_width(flat))
 
 
 LONG_RUN, WIDE_TILE = 1 << 24, (8192, 1024)

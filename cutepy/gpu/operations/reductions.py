@@ -34,11 +34,11 @@ from .fold import (
     FoldPlan,
     Pass,
     Rows,
-    matrices,
     partial,
     passes,
     plan_for,
     put_state,
+    rows_of,
     run_passes,
     splits_of,
 )
@@ -82,23 +82,17 @@ class Reduction:
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
         sources, rest = [modes[axis] for axis in self.kept], [modes[axis] for axis in self.reduced]
-        pair = zipped([targets, sources])
         # An index over several axes counts the last one fastest.
         columns = zipped([rest]) if self.merged else [coalesce(joined(rest[::-1]))]
-        if pair is not None and columns is not None:
-            views = with_layout(self.tensor, [pair[1], columns[0]]), with_layout(out, [pair[0], Layout(1, 0)])
-            found = matrices(*views)
+        if columns is not None:
+            found = rows_of((self.tensor, out), (sources, targets), (columns[0], Layout(1, 0)))
             if found is not None and (self.merged or found[0].rank == 3):
                 return found[0], found[1]
-        shape = tuple([mode.size for mode in (*sources, *rest)])
-        fresh = place.new(shape, self.tensor.dtype)
+        fresh = place.new(tuple([mode.size for mode in (*sources, *rest)]), self.tensor.dtype)
         copy(with_layout(self.tensor, [*sources, *rest]), fresh, engine=place.engine)
-        copied = mode_layouts(fresh)
-        flat = zipped([targets, copied[: len(sources)]])
-        assert flat is not None, "both are compact"
-        axis = Layout(self.count, 1)
-        found = matrices(with_layout(fresh, [flat[1], axis]), with_layout(out, [flat[0], Layout(1, 0)]))
-        assert found is not None, "compact axes are one factor"
+        copied = mode_layouts(fresh)[: len(sources)]
+        found = rows_of((fresh, out), (copied, targets), (Layout(self.count, 1), Layout(1, 0)))
+        assert found is not None, "both are compact"
         return found[0], found[1]
 
 

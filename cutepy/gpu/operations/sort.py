@@ -13,7 +13,7 @@ from typing import Any
 
 from ... import gpu
 from ...layout import ceil_div, size
-from ...tensor import DType, Tensor, i32, mode_sizes
+from ...tensor import Tensor, i32, mode_sizes
 from .. import ArgFold, Expr, cached_launches
 from .copies import filled
 from .domain import THREADS, coordinate_of, power_of_two
@@ -30,11 +30,6 @@ def key_of(value: Expr, *, descending: bool = False) -> Expr:
     """A whole number in the order of elements, NaN the greatest; or in the opposite order."""
     key: Expr = ArgFold(True, value.dtype).lift(value)
     return ~key if descending else key  # ~k is -1 - k, or the greatest u32 less k: it inverts the order of all
-
-
-def last_key(dtype: DType) -> int:
-    """The greatest key of elements of a type."""
-    return 0x7FFF_FFFF if ArgFold(True, dtype).key is i32 else 0xFFFF_FFFF
 
 
 def first_of(low: Any, high: Any, before: Callable[[Any], Any]) -> Any:
@@ -69,10 +64,11 @@ def sort_tiles_kernel(
     high, (rows, columns, batch) = SORTED // width, (size(x, axis) for axis in range(3))
     extents = ceil_div(rows, high), ceil_div(columns, width), batch
     gpu.launch(grid=prod(extents), threads=THREADS)
-    (above, across, b), last = coordinate_of(gpu.workgroup.x, extents), last_key(x.dtype)
+    above, across, b = coordinate_of(gpu.workgroup.x, extents)
     held, at = gpu.shared(ArgFold(True, x.dtype).key, SORTED), gpu.shared("u32", SORTED)
     each = [gpu.thread + THREADS * v for v in range(SORTED // THREADS)]
     # What is not there is last: no element that is comes after it.
+    last = 0x7FFF_FFFF if held.dtype is i32 else 0xFFFF_FFFF
     for n in each:
         row, column = above * high + n // width, across * width + n % width
         key = gpu.constant(last, held.dtype)
