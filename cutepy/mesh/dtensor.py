@@ -102,9 +102,8 @@ def cuts_of(placement: Placement) -> list[tuple[int, tuple[int, int] | None]]:
             local = next((k for k in range(min(sizes)) if cut.local(k) != layout[1](k)), min(sizes))
             raise LayoutError(
                 f"to_dtensor({placement}): dimension {dim}: the axes of the mesh cut it to {sizes[0]} indices a "
-                "device, in "
-                f"order; the layout {layout} has index {int(layout[1](local))} at place {local} of device 0, DTensor "
-                f"{int(cut.local(local)) if local < sizes[0] else 'nothing'}"
+                f"device, in order; the layout {layout} has index {int(layout[1](local))} at place {local} of device "
+                f"0, DTensor {int(cut.local(local)) if local < sizes[0] else 'nothing'}"
             )
     return found
 
@@ -122,6 +121,5 @@ def _pieces(placement: Placement, cut: Cut, dim: int, axis: int) -> int:
             return pieces
     raise LayoutError(
         f"to_dtensor({placement}): dimension {dim}: device 1 along axis {axis} begins at index {stride}; DTensor cuts "
-        "the "
-        f"{size} indices that are left into equal chunks, and none begins there"
+        f"the {size} indices that are left into equal chunks, and none begins there"
     )

@@ -56,8 +56,7 @@ def from_partition_spec(
         if extent % devices:
             raise LayoutError(
                 f"{call}: dimension {j} has {extent} elements and {devices} devices; JAX gives each the same number, "
-                "and "
-                f"index {extent - 1} would be in a piece of {extent % -(-extent // devices)}; pad it to "
+                f"and index {extent - 1} would be in a piece of {extent % -(-extent // devices)}; pad it to "
                 f"{-(-extent // devices) * devices}"
             )
     return Placement.split(shape, mesh, axes)

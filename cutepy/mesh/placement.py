@@ -224,8 +224,7 @@ class Placement:
             if last >= d.extent:
                 raise LayoutError(
                     f"{self}.layout: dimension {j} has {d.extent} elements and its layout {self.dims[j]} reaches "
-                    f"{last}; "
-                    "the devices do not divide it, ask `local_coordinates` instead"
+                    f"{last}; the devices do not divide it, ask `local_coordinates` instead"
                 )
         starts = [prod(self.shape[:j]) for j in range(len(self.shape))]
         device = Layout(
@@ -412,9 +411,8 @@ class Cut:
             if self.short and (pieces > 1 or least != chunk):
                 raise LayoutError(
                     f"{call}: one device was cut short to {self.short} indices, its chunks along axis {axis} are of "
-                    f"{least} "
-                    f"where others have {chunk}: index {self.extent - self.short + min(least, self.short - 1)} changes "
-                    "its device. Let the extent be a multiple of all the cuts, or cut along one axis alone"
+                    f"{least} where others have {chunk}: index {self.extent - self.short + min(least, self.short - 1)} "
+                    "changes its device. Let the extent be a multiple of all the cuts, or cut along one axis alone"
                 )
             short = self.short % chunk
         kept = Layout((chunk, pieces), (1, piece)) if pieces > 1 else Layout(chunk)

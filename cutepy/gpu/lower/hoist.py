@@ -67,11 +67,9 @@ class _Hoist:
         self.top = _BlockScope()
         self.count(body)
 
-        def may_be(x: ir.Expr, uses: int) -> bool:
-            return uses > 1 or (invariants and x.lanes == 1 and x.dtype.kind in "iub")
-
         # Candidates: used twice; or used once, an integer or a condition (cheap to keep, dear to recompute in a loop).
-        self.wanted = {x for x, uses in self.uses.items() if may_be(x, uses) and wanted(x)}
+        once = {x for x in self.uses if invariants and x.lanes == 1 and x.dtype.kind in "iub"}
+        self.wanted = {x for x, uses in self.uses.items() if (uses > 1 or x in once) and wanted(x)}
         self.holding: dict[ir.Expr, bool] = {}
         self.result = self.walk(body, self.top) if self.wanted else body
 

@@ -78,9 +78,8 @@ class Unrolled(ExitStack):
         for number, item in enumerate(self.items):
             if number >= MOST_ITEMS:
                 raise KernelError(
-                    f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while "
-                    f"tracing: does "
-                    "what it goes through have an end?"
+                    f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while tracing: "
+                    "does what it goes through have an end?"
                 )
             yield item
 

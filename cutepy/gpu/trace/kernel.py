@@ -383,11 +383,9 @@ class KernelFunction(NotebookRepr):
     def __get__(self, instance: object, owner: type | None = None) -> "KernelFunction":
         if instance is not None and next(iter(self.signature.parameters), "") == "self":
             raise KernelError(
-                f"{place_of(self.file, self.function.__code__.co_firstlineno)}: {self.function.__qualname__} is "
-                f"a method, "
-                "and a kernel has no object of its own: give it the tensors of the object, and what it needs "
-                "beside them "
-                "as keyword-only arguments"
+                f"{place_of(self.file, self.function.__code__.co_firstlineno)}: {self.function.__qualname__} is a "
+                "method, and a kernel has no object of its own: give it the tensors of the object, and what it needs "
+                "beside them as keyword-only arguments"
             )
         return self
 
@@ -1126,8 +1124,10 @@ class KernelFunction(NotebookRepr):
             told = replace(told, params=_used(told, call))
             plan = None
             if trace.sizes is not None:
-                groups, facts = _groups_of(trace), trace.sizes.facts()
-                told = replace(told, sizes=SizeFacts(facts, groups, trace.sizes.products(), trace.sizes.words()))
+                sizes = trace.sizes
+                # How many workgroups there are along each axis, as sums of parameters, where sizes say it.
+                x, y, z = (sizes.sum_of(n.poly) if isinstance(n, KernelSize) else None for n in trace.formulas)
+                told = replace(told, sizes=SizeFacts(sizes.facts(), (x, y, z), sizes.products(), sizes.words()))
                 plan = _plan_of(trace, told)
             kernel = told
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
@@ -1194,11 +1194,6 @@ def _used(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
     if any(a.sizes is not None for a in call.arguments):
         used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
     return tuple(sorted(used, key=lambda p: (order.get(p.name, len(order)), p.name, p.dtype.name)))
-
-
-def _groups_of(trace: Trace) -> Any:
-    """How many workgroups there are along each axis, as sums of parameters, where sizes say it."""
-    return tuple([trace.sizes.sum_of(n.poly) if isinstance(n, KernelSize) else None for n in trace.formulas])
 
 
 def _plan_of(trace: Trace, kernel: Kernel) -> LaunchPlan:

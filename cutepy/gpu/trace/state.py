@@ -140,9 +140,8 @@ class Trace:
         self.emitted += 1
         if self.emitted > MOST_STATEMENTS:
             raise KernelError(
-                f"{user_place()}: more than {MOST_STATEMENTS} statements are written while {self.name} is "
-                f"traced: a loop of "
-                "Python writes each turn out; count with gpu.loop, or let fewer turns do more"
+                f"{user_place()}: more than {MOST_STATEMENTS} statements are written while {self.name} is traced: a "
+                "loop of Python writes each turn out; count with gpu.loop, or let fewer turns do more"
             )
 
     def let(

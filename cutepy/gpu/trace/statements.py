@@ -46,9 +46,8 @@ class LoopRange:
 
     def _refuse(self, what: str) -> NoReturn:
         raise KernelError(
-            f"{self.place}: a range whose ends are known only on the GPU is a loop of the kernel, and has no "
-            f"{what}; count "
-            "with it in a `for`"
+            f"{self.place}: a range whose ends are known only on the GPU is a loop of the kernel, and has no {what}; "
+            "count with it in a `for`"
         )
 
     def __len__(self) -> int:

@@ -51,7 +51,6 @@ def _guarded_hash(self: Expr) -> int:
 
 def _refuse(value: Expr) -> NoReturn:
     raise TracedValueError(
-        f"{user_place()}: {describe(value)} is known only on the GPU and is no key of a set or dictionary: `v "
-        f"== a`, joined "
-        "by | and &, asks whether it is one of some values, gpu.select chooses by it, and a tensor is read at it"
+        f"{user_place()}: {describe(value)} is known only on the GPU and is no key of a set or dictionary: `v == a`, "
+        "joined by | and &, asks whether it is one of some values, gpu.select chooses by it, and a tensor is read at it"
     )
