@@ -11,7 +11,7 @@ from cutepy.errors import KernelError
 from cutepy.gpu.ir import Kernel, new_arena
 from cutepy.gpu.lower import compile_kernel, finish
 
-SIZED = re.compile(r"var(?:<[^>]*>)? (\w+): array<.*, (\d+)>;")
+SIZED = re.compile(r"(?:var<workgroup> |var |const )(\w+)(?::| =) array<.*, (\d+)>[;(]")
 BOUND = re.compile(r"@group\(0\) @binding\((\d+)\) var<storage, \w+> (\w+): array<(.*)>;")
 
 

@@ -176,7 +176,7 @@ def steered(x):
 
 def indexed_by_value(x):
     gpu.launch(threads=64)
-    [0, 1][gpu.thread]
+    "ab"[gpu.thread]
 
 
 def late_launch(x):

@@ -122,6 +122,15 @@ def scaled(x, y, *, factor, rolled):
 
 
 @gpu.kernel
+def decoded(codes, y, *, levels):
+    """Numbers of one table by 4-bit codes, stored in the order of another."""
+    gpu.launch(grid=-(-size(codes) // 64), threads=64)
+    at, order = gpu.workgroup.x * 64 + gpu.thread, (1, 0, 3, 2)
+    if at < size(codes):
+        y[at // 4 * 4 + order[at % 4]] = levels[codes[at] & 15]
+
+
+@gpu.kernel
 def lanes(x, y):
     gpu.launch(grid=1, threads=64)
     tid = gpu.thread
@@ -167,6 +176,11 @@ def cases() -> dict[str, Callable[[], Case]]:
         static = {"factor": 1.5, "rolled": rolled}
         return Case(scaled, (x, np.zeros(32, np.float32)), (x.copy(), np.float32(wanted)), static, rtol=1e-5)
 
+    def decoded_case() -> Case:
+        codes, levels = g.integers(0, 1 << 32, 100, np.uint32), g.standard_normal(16)
+        wanted = levels[codes & 15].reshape(25, 4)[:, [1, 0, 3, 2]].ravel()
+        return Case(decoded, (codes, np.zeros(100, np.float32)), (codes.copy(), wanted), {"levels": tuple(levels)})
+
     return {
         "saxpy": saxpy_case,
         "saxpy whole": lambda: saxpy_case(1024),
@@ -181,4 +195,5 @@ def cases() -> dict[str, Callable[[], Case]]:
         "softmax": softmax_case,
         "scaled rolled": lambda: scaled_case(True),
         "scaled unrolled": lambda: scaled_case(False),
+        "decoded": decoded_case,
     }

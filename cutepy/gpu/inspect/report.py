@@ -197,7 +197,7 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
     chosen = hardware if hardware is not None else Hardware()
     with new_arena():
         model = collect(lower(kernel), chosen.subgroup)
-        accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.space != AddressSpace.PRIVATE)
+        accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.is_shared)
         figures = prod(kernel.grid), kernel.threads, kernel.shared_bytes, _flops(model)
         return Report(kernel.name, chosen, *figures, _arrays(kernel, accesses), accesses)
 

@@ -131,6 +131,8 @@ def _range(value: Expr) -> Interval | None:
             return max(a, -b, 0), max(-a, b)
         case Call(name="count_ones" | "leading_zeros" | "trailing_zeros"):
             return 0, 32
+        case Load(buffer=Buffer(values=values)) if values and value.dtype.kind in "iu":
+            return int(min(values)), int(max(values))
         case Component(value=Call(name="unpack4xU8" | "unpack4xI8" as name)):
             return (0, 255) if name == "unpack4xU8" else (-128, 127)
         case Cast(value=inner) if inner.dtype.kind in "iub" and value.dtype.kind in "iu":
@@ -236,7 +238,7 @@ class Points:
                 return np.asarray(number, dtype.numpy)
             case Component(value=Load(where=None) as load, lane=int(lane)) if self.made_up is not None:
                 return _contents(load, self.of(load.index), lane, self.made_up)
-            case Load(lanes=1, where=None) if self.made_up is not None:
+            case Load(lanes=1, where=None) if self.made_up is not None and not is_pure(value):
                 return _contents(value, self.of(value.index), 0, self.made_up)
             case Param(dtype=dtype) if self.made_up is not None:
                 return np.asarray(1 if dtype.kind == "f" else min(max(value.lo, 64), value.hi), dtype.numpy)

@@ -10,14 +10,16 @@ from ...frozen import dataclass
 from ...layout.affine import Affine
 from ...tensor.dtypes import DType
 from .expr import Expr, Param, Var, keep
+from .operators import Number
 
 
 class AddressSpace(StrEnum):
-    """Where an array is: a binding, memory that a workgroup shares, or registers of one thread."""
+    """Where an array is: a binding, memory that a workgroup shares, registers of one thread, or the text itself."""
 
     STORAGE = "storage"
     WORKGROUP = "workgroup"
     PRIVATE = "private"
+    CONSTANT = "constant"
 
 
 class Verb(StrEnum):
@@ -38,6 +40,7 @@ class Buffer:
 
     An array of unknown length has a `shape`: extents, numbers or made of parameters. Each access of it begins its
     coordinates with those of its elements in that shape, lane by lane; the host sees that all of the shape is inside.
+    A constant array holds its `values`.
     """
 
     name: str
@@ -50,6 +53,12 @@ class Buffer:
     note: str = ""
     shape: tuple[int | Expr, ...] = ()
     in_order: bool = False
+    values: tuple[Number, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other threads or the host see what is stored in it."""
+        return self.space in (AddressSpace.STORAGE, AddressSpace.WORKGROUP)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ from .expr import (
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import binary, call, cast, component, load, select, unary, vector
 from .matrices import MATRIX, load_matrix, matrix_call
-from .stmt import Block, Buffer, Stmt
+from .stmt import AddressSpace, Block, Buffer, Stmt
 
 Rewrite = Callable[[Expr], Expr]
 
@@ -72,6 +72,14 @@ def _same_load(node: Load, new: Sequence[Expr]) -> Expr:
     return load(node.buffer, index, lanes=node.lanes, where=where, place=node.place, at=at)
 
 
+def _constant(node: Load) -> Law | None:
+    """The element of a constant array, of one beyond it the last."""
+    if node.buffer.space != AddressSpace.CONSTANT:
+        return None
+    values = np.array(node.buffer.values, node.dtype.numpy)
+    return lambda index: values.take(index, mode="clip")
+
+
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
     Binary: Node(_same_operator, lambda node: BINARY[node.op]),
@@ -83,7 +91,7 @@ NODES: dict[type[Expr], Node] = {
         lambda node, x: cast(x[0], node.dtype, bits=node.bits),
         lambda node: conversion(node.value.dtype, node.dtype, node.bits),
     ),
-    Load: Node(_same_load),
+    Load: Node(_same_load, _constant),
     MatrixLoad: Node(_same_load),
     MatrixCall: Node(
         lambda node, x: matrix_call(node.name, node.dtype, *x, place=node.place),
@@ -124,7 +132,7 @@ def is_uniform(
     for node in nodes(value, skip=memo):
         own = isinstance(node, Const) or leaf(node) if not node.operands else is_pure(node)
         if isinstance(node, Load):
-            own = readable(node.buffer)
+            own = own or readable(node.buffer)
         memo[node] = own and all(memo[x] for x in node.operands)
     return memo[value]
 

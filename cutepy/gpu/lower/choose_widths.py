@@ -23,7 +23,7 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
     # bool has no layout that host and device share, so in memory it is a u32 that is 0 or 1.
     widened: dict[ir.Buffer, ir.Buffer] = {}
     for buffer, width in widths_of(kernel).items():
-        dtype = u32 if buffer.dtype is bool_ and buffer.space != ir.AddressSpace.PRIVATE else buffer.dtype
+        dtype = u32 if buffer.dtype is bool_ and buffer.is_shared else buffer.dtype
         widened[buffer] = replace(buffer, width=width, dtype=dtype, atomic=buffer in atomic)
     return replace(
         kernel,

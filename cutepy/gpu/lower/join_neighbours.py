@@ -23,7 +23,7 @@ def join_neighbours(kernel: ir.Kernel) -> ir.Kernel:
     and of which every scalar that is left knows its lane."""
     changes = [s for s in ir.statements(kernel.body) if isinstance(s, ir.Change)]
     atomic = {s.buffer for s in changes if s.VERB == ir.Verb.UPDATES}
-    arrays = [b for b in (*kernel.buffers, *kernel.local) if b.space != ir.AddressSpace.PRIVATE]
+    arrays = [b for b in (*kernel.buffers, *kernel.local) if b.is_shared]
     most = {b: 4 for b in arrays if b.dtype.kind not in "bm" and b not in atomic}
     # What is loaded in order stays between the same barriers, too.
     written = frozenset([*(s.buffer for s in changes), *(b for b in arrays if b.in_order)])

@@ -161,6 +161,9 @@ class CudaPrinter(Printer):
         shared = buffer.space == ir.AddressSpace.WORKGROUP
         # A compiler warns of what is set and never read.
         unread = "" if buffer in self.read else "[[maybe_unused]] "
+        if buffer.space == ir.AddressSpace.CONSTANT:
+            yield f"{INDENT}const {kind} {sized} = {{{self.numbers(buffer)}}};"
+            return
         yield f"{INDENT}{unread}__shared__ {kind} {sized};{note}" if shared else f"{INDENT}{kind} {sized} = {{}};"
 
     def use(self, name: str) -> str:

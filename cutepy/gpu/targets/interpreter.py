@@ -150,10 +150,12 @@ def _prepare(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None
     state.ids.update({(name, None): values for name, values in subgroups.items()})
     for buffer in kernel.local:
         length = -(-buffer.length // buffer.width) * buffer.width
-        # Arrays by space: (workgroups, elements), matrices (elements, workgroups, subgroups, rows, columns), registers
-        # (elements, workgroups, threads).
+        # Arrays by space: (workgroups, elements), constants (elements), matrices (elements, workgroups, subgroups,
+        # rows, columns), registers (elements, workgroups, threads).
         if buffer.space == ir.AddressSpace.WORKGROUP:
             state.arrays[buffer] = np.full((state.groups, length), _POISON[buffer.dtype.kind], buffer.dtype.numpy)
+        elif buffer.space == ir.AddressSpace.CONSTANT:
+            state.arrays[buffer] = np.array(buffer.values, buffer.dtype.numpy)
         elif isinstance(kind := buffer.dtype, MatrixType):
             held = state.groups, -(-threads // kind.threads), kind.rows, kind.columns
             state.arrays[buffer] = np.zeros((length, *held), kind.numpy)

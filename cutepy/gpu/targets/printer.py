@@ -62,6 +62,10 @@ class Printer(ABC):
     def counter(self, stmt: ir.For) -> str:
         """The declaration of a loop's counter, at its start."""
 
+    def numbers(self, buffer: ir.Buffer) -> str:
+        """The numbers of a constant array."""
+        return ", ".join([self.literal(ir.const(value, buffer.dtype)) for value in buffer.values])
+
     # Names.
 
     def said_of(self, param: ir.Param) -> str:

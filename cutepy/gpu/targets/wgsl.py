@@ -142,6 +142,8 @@ class WgslPrinter(Printer):
             if buffer.space == ir.AddressSpace.WORKGROUP:
                 note = f"  // {buffer.note}" if buffer.note else ""
                 yield f"var<workgroup> {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};{note}"
+            elif buffer.space == ir.AddressSpace.CONSTANT:
+                yield f"const {self.name_of(buffer, buffer.name)} = {self.sized(buffer)}({self.numbers(buffer)});"
         yield ""
         # f16 is no uniform type everywhere: such a parameter is an f32 member.
         if self.kernel.params:

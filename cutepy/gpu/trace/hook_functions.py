@@ -13,6 +13,7 @@ from ..ir import Const, Expr
 from ..ir.expr import arena, describe
 from ..ir.place import KERNEL_FILE, caller_place
 from ..ir.simplify import simplify
+from ..ir.weak import settled
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
 from .loops import Repeated, WhileLoop
@@ -21,6 +22,7 @@ from .rewrite_source import with_hooks
 from .sizes import KernelSize, as_value
 from .state import current, is_known, tracing
 from .statements import LoopRange, When, loop_over
+from .tables import looked_up
 
 #: How a value is compared with the next, and what that is.
 Comparison = tuple[Callable[[object, object], object], Callable[[], object]]
@@ -113,6 +115,16 @@ def _range(first: Any, *rest: Any) -> Iterable[object]:
         return range(*ends)
     start, stop, step = (0, ends[0], 1) if not rest else (*ends, 1)[:3]
     return loop_over(stop, start, step)
+
+
+def item(name: str, holder: Any, key: Any) -> object:
+    """`holder[key]`; of a tuple or a list of numbers, at an index of the GPU, an element of a table."""
+    if isinstance(holder, tuple | list) and isinstance(index := as_value(key), Expr):
+        index = simplify(settled(index))
+        if not isinstance(index, Const):
+            return looked_up(current(f"{name}[...]"), name, holder, index)
+        key = index.value
+    return holder[key]
 
 
 def look() -> None:

@@ -173,11 +173,18 @@ class Hooks:
         node.func = _call_at(node.func, "target", node.func)
         return node
 
-    def visit_part(self, node: ast.Subscript | ast.Attribute) -> Any:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.changes += type(node.ctx) is ast.Store
         return self.visit_parts(node)
 
-    visit_Subscript = visit_Attribute = visit_part
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.changes += type(node.ctx) is ast.Store
+        self.visit_parts(node)
+        plain = isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant)
+        if self.scope is None or plain or type(node.ctx) is not ast.Load:
+            return node
+        name = node.value.id if isinstance(node.value, ast.Name) else "table"
+        return _call_at(node, "item", at(ast.Constant(name), node), node.value, node.slice)
 
     def visit_change(self, node: ast.AugAssign | ast.Delete) -> Any:
         self.changes += 1

@@ -23,12 +23,14 @@ from typing import Any
 from .hooks import ASSIGNED, HOOKS, Function, Hooks
 from .python_state import PACKAGE, is_users_file
 
-#: The instructions of which one at least is in whatever hooks change: calls, choices, blocks, and inner functions.
+#: Python 3.14 has one instruction for items and for operators.
+_ITEM = "BINARY_SUBSCR" if "BINARY_SUBSCR" in dis.opmap else "BINARY_OP"
+#: The instructions of which one at least is in whatever hooks change: calls, choices, blocks, items, inner functions.
 _HOOKED = frozenset(
     number
     for name, number in dis.opmap.items()
     if re.match(
-        r"CALL|FOR_ITER|BEFORE_WITH|LOAD_SPECIAL|.*JUMP|UNARY_NOT|TO_BOOL|IS_OP|MATCH_CLASS|STORE_|DELETE_|MAKE_FUNCTION|.*YIELD",
+        rf"{_ITEM}|CALL|FOR_ITER|BEFORE_WITH|LOAD_SPECIAL|.*JUMP|UNARY_NOT|TO_BOOL|IS_OP|MATCH_CLASS|STORE_|DELETE_|MAKE_FUNCTION|.*YIELD",
         name,
     )
     and name not in ("STORE_FAST", "DELETE_FAST")

@@ -107,7 +107,7 @@ def _of_a_number(message: str) -> str:
     if message.startswith("only integers, slices (`:`)"):
         return (
             "an array of NumPy's cannot be read at an index that is known only on the GPU; give it to the kernel as an "
-            "argument, or choose among few numbers by gpu.select"
+            "argument, or the numbers of a table as a tuple, tuple(T.tolist())"
         )
     if message.endswith("'Tensor' has no len()"):
         return "a tensor has no len(); size(x) counts its elements, size(x, 0) those along the first mode"

@@ -39,8 +39,8 @@ class RegisterState:
         return lasting
 
     def _is_read_anew(self, value: ir.Expr) -> bool:
-        if isinstance(value, ir.Load):
-            return value.buffer not in self.readable
+        if isinstance(value, ir.Load) and value.buffer in self.readable:
+            return False
         return not ir.is_pure(value) or value in self.changing
 
     def now(self, node: ir.Expr) -> ir.Expr:

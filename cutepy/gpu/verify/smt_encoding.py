@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count, islice
 from typing import Any
 
@@ -147,8 +148,10 @@ class Encoding:
         for storage in (False, True):
             self.last[storage] = (_number(0),) * (1 + self.depth)
         for buffer in kernel.local:
-            if buffer.space == ir.AddressSpace.PRIVATE and buffer.dtype in (u32, i32):
-                self.env[buffer] = z3.K(z3.BitVecSort(32), _number(0))
+            if not buffer.is_shared and buffer.dtype in (u32, i32):
+                zeros = z3.K(z3.BitVecSort(32), _number(0))
+                told = ((_number(i), _number(int(n))) for i, n in enumerate(buffer.values))
+                self.env[buffer] = reduce(lambda array, at: z3.Store(array, *at), told, zeros)
         self.block(kernel.body, _Path())
         self.facts += self.ascends(lambda index: index)
 
@@ -347,7 +350,7 @@ class Encoding:
             found = self.unknown(path, node.dtype, node.lanes)
         else:
             at = [index * buffer.width + lane for lane in range(node.lanes)]
-            if buffer.space == ir.AddressSpace.PRIVATE:
+            if not buffer.is_shared:
                 items = [z3.Select(self.env[buffer], x) for x in at]
             elif buffer.space == ir.AddressSpace.STORAGE and buffer not in self.written:
                 items = [self.content(buffer)(x) for x in at]
