@@ -115,12 +115,12 @@ from .unknown_sizes import (
     SizeSpec,
     aligned_class,
     by_itself,
+    classes_of,
     host_checks,
     looks_at_offsets,
     of_sizes,
     plain_layout,
     rank_of,
-    serves,
     sizes_in,
     sizes_of_parameter,
     spec_of,
@@ -478,7 +478,8 @@ class KernelFunction(NotebookRepr):
         buffers = sized.traced.kernel.buffers
         written = [a.name for a in call.arguments if a.tensor is not None and buffers[a.slot].writable]
         checks = host_checks(call, specs, self.given, written)
-        return recipe_for(call, args, replace(plan, serves=serves(call, specs), checks=checks), program, device)
+        serves = classes_of(call, specs, call.values or {})[1]
+        return recipe_for(call, args, replace(plan, serves=serves, checks=checks), program, device)
 
     def _recipes_of(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> list[Recipe]:
         """The compiled classes of calls that are like this one in all but tensors and numbers."""

@@ -25,7 +25,7 @@ from ...tensor.dtypes import DTYPES, u32
 from ...tensor.tensor import Tensor
 from .. import ir
 from ..ir.ranges import linear
-from ..runtime.formulas import Formula
+from ..runtime.formulas import Formula, evaluate
 from .mapped import MappedEngine, Stride
 from .sizes import LARGEST_EXTENT, Sizes, divisors_of
 
@@ -212,17 +212,13 @@ def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[s
     if reason:
         return reason
     views = {a.name for _, a in _views(call, specs)}
-    chosen = {
-        a.name: replace(_class_of(a, specs[a.name]), view=a.name in views) for a in call.arguments if a.name in specs
-    }
-    aligned = all(sizes.aligned for name, sizes in chosen.items() if specs[name].rest != OWN)
+    values = values_of(call, specs)
+    chosen, _ = classes_of(call, specs, values)
     arguments = [
-        replace(a, sizes=replace(chosen[a.name], aligned=aligned and specs[a.name].rest != OWN), origin=None)
-        if a.name in chosen
-        else a
+        replace(a, sizes=replace(chosen[a.name], view=a.name in views), origin=None) if a.name in chosen else a
         for a in call.arguments
     ]
-    return replace(call, arguments=tuple(arguments), values=values_of(call, specs))
+    return replace(call, arguments=tuple(arguments), values=values)
 
 
 #: What a text asks of a tensor that has another answer where its elements are told by coordinates.
@@ -388,37 +384,68 @@ def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
     return ""
 
 
-def _class_of(a: Argument, spec: SizeSpec) -> ArgumentSizes:
-    """The class of a tensor: its last stride that is 1, or may be, is known to be."""
-    assert a.tensor is not None
-    shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
-    known = list(spec.stride)
-    if spec.rest:
-        return _class_by_strides(a, spec, shape, stride)
-    if 1 not in known:
-        free = [axis for axis, step in enumerate(known) if step is None and (stride[axis] == 1 or shape[axis] == 1)]
-        if free:
-            known[free[-1]] = 1
-    axis = known.index(1) if 1 in known else None
-    others = [step for i, step in enumerate(stride) if i != axis and shape[i] > 1]
-    aligned = axis is not None and not any(n % WIDEST for n in (a.offset, shape[axis], *others))
-    names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
-    return ArgumentSizes(names, tuple(known), aligned)
+def classes_of(
+    call: BoundArguments, specs: Mapping[str, SizeSpec], values: Mapping[str, int]
+) -> tuple[dict[str, ArgumentSizes], Formula]:
+    """The class of each tensor of which sizes are said, and what is true of the numbers of a call exactly where its
+    tensors are of these classes, by their names in formulas."""
+    chosen: dict[str, ArgumentSizes] = {}
+    asked: list[Formula] = []
+    divided: list[Formula] = []
+    for a in call.arguments:
+        if a.name in specs:
+            chosen[a.name], own, numbers = _class_of(a, specs[a.name], values)
+            asked += own
+            divided += [("%", n, WIDEST) for n in numbers]
+    # Vectors fit everywhere or nowhere; what is accessed element by element does not count.
+    fits: Formula = ("==", ("+", 0, *divided), 0)
+    aligned = bool(evaluate(fits, values))
+    if divided:
+        asked.append(fits if aligned else ("not", fits))
+    chosen = {name: replace(own, aligned=aligned and specs[name].rest != OWN) for name, own in chosen.items()}
+    return chosen, ("and", 1, *asked)
 
 
-def _class_by_strides(a: Argument, spec: SizeSpec, shape: tuple[int, ...], stride: tuple[int, ...]) -> ArgumentSizes:
-    """The class of a tensor of any rank: its first stride that is 1 is known to be, and those that are 0; of one whose
-    sizes are its own only those that its annotation says, and it is accessed element by element."""
+def _class_of(
+    a: Argument, spec: SizeSpec, values: Mapping[str, int]
+) -> tuple[ArgumentSizes, list[Formula], list[Formula]]:
+    """The class of a tensor, what is true of its numbers exactly there, and the numbers that WIDEST divides where
+    vectors fit.
+
+    The last stride that is 1, or may be, is known to be. Of a tensor of any rank it is the first one, and those that
+    are 0 are known too; of one whose sizes are its own only what its annotation says, and no vectors fit."""
     names = tuple([f"{a.name}_{i}" if n == "?" else n for i, n in enumerate(spec.shape)])
     if spec.rest == OWN:
-        return ArgumentSizes(names, spec.stride, False)
-    unit = next((i for i, (n, step) in enumerate(zip(shape, stride, strict=True)) if step == 1 and n > 1), None)
-    unit = 0 if unit is None and shape and max(shape) == 1 else unit
-    known = [1 if i == unit else 0 if step == 0 and shape[i] > 1 else None for i, step in enumerate(stride)]
-    others = [step for i, step in enumerate(stride) if i != unit and shape[i] > 1]
-    ends = (a.offset, *others) if unit is None else (a.offset, shape[unit], *others)
-    aligned = (unit is not None or 0 in known) and not any(n % WIDEST for n in ends)
-    return ArgumentSizes(names, tuple(known), aligned)
+        return ArgumentSizes(names, spec.stride, False), [], []
+    axes, known, asked = range(rank_of(a)), list(spec.stride), list[Formula]()
+    shape, stride = ([f"{a.name}.{what}[{axis}]" for axis in axes] for what in ("shape", "stride"))
+
+    def holds(condition: Formula) -> bool:
+        truth = bool(evaluate(condition, values))
+        asked.append(condition if truth else ("not", condition))
+        return truth
+
+    if spec.rest:
+        # A stride says something where there are several elements.
+        several = [(("<=", 2, n), step) for n, step in zip(shape, stride, strict=True)]
+        ones: list[Formula] = [("and", ("==", step, 1), there) for there, step in several]
+        still: list[Formula] = [("and", ("==", step, 0), there) for there, step in several]
+        if ones:
+            ones[0] = _or(ones[0], ("and", *[("==", n, 1) for n in shape]))
+        unit = next((axis for axis in axes if holds(ones[axis])), None)
+        known = [1 if axis == unit else 0 if holds(still[axis]) else None for axis in axes]
+    elif 1 not in known:
+        free = [axis for axis in reversed(axes) if known[axis] is None]
+        unit = next((axis for axis in free if holds(_or(("==", stride[axis], 1), ("==", shape[axis], 1)))), None)
+        if unit is not None:
+            known[unit] = 1
+    unit = known.index(1) if 1 in known else None
+    divided: list[Formula] = [f"{a.name}.offset", *[step for axis, step in enumerate(stride) if axis != unit]]
+    if unit is not None:
+        divided.append(shape[unit])
+    elif not (spec.rest and 0 in known):
+        divided.append(1)  # no vector fits
+    return ArgumentSizes(names, tuple(known), False), asked, divided
 
 
 def values_of(call: BoundArguments, specs: Iterable[str]) -> dict[str, int]:
@@ -433,54 +460,6 @@ def values_of(call: BoundArguments, specs: Iterable[str]) -> dict[str, int]:
             found[f"{a.name}.stride[{axis}]"] = 0 if n == 1 else step
         found[f"{a.name}.offset"], found[f"{a.name}.length"] = a.offset, a.length
     return found
-
-
-def all_of(parts: Iterable[Formula]) -> Formula:
-    """Whether all parts are true."""
-    return "and", 1, *parts
-
-
-def serves(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> Formula:
-    """Whether a call is of the class of this one, by its numbers: `_class_of` as a formula."""
-    parts: list[Formula] = []
-    divided: list[Formula] = []
-    chosen = [(a, a.sizes) for a in call.arguments if a.sizes is not None and specs[a.name].rest != OWN]
-    for a, sizes in chosen:
-        spec, axes = specs[a.name], range(rank_of(a))
-        shape, stride = ([f"{a.name}.{what}[{axis}]" for axis in axes] for what in ("shape", "stride"))
-        unit = sizes.stride.index(1) if 1 in sizes.stride else None
-        if spec.rest:
-            parts += _served_by_strides(sizes, shape, stride)
-        elif 1 not in spec.stride:
-            free = [axis for axis in axes if spec.stride[axis] is None and (unit is None or axis >= unit)]
-            for axis in free:
-                is_unit = _or(("==", stride[axis], 1), ("==", shape[axis], 1))
-                parts.append(is_unit if axis == unit else ("not", is_unit))
-        others = [stride[axis] for axis in axes if axis != unit]
-        divided += [("%", n, WIDEST) for n in (f"{a.name}.offset", *([] if unit is None else [shape[unit]]), *others)]
-        if unit is None and not (spec.rest and 0 in sizes.stride):
-            divided.append(1)
-    if chosen:
-        aligned: Formula = ("==", ("+", *divided), 0)
-        parts.append(aligned if all(sizes.aligned for _, sizes in chosen) else ("not", aligned))
-    return all_of(parts)
-
-
-def _served_by_strides(sizes: ArgumentSizes, shape: list[str], stride: list[str]) -> list[Formula]:
-    """`_class_by_strides` as formulas."""
-    single: Formula = all_of(("==", n, 1) for n in shape)
-    unit = sizes.stride.index(1) if 1 in sizes.stride else None
-    parts: list[Formula] = [("not", single)] if unit is None else []
-    for axis, (n, step, known) in enumerate(zip(shape, stride, sizes.stride, strict=True)):
-        still: Formula = ("and", ("==", step, 0), ("<=", 2, n))
-        if axis == unit:
-            is_unit: Formula = ("and", ("==", step, 1), ("<=", 2, n))
-            parts.append(_or(is_unit, single) if axis == 0 else is_unit)
-            continue
-        parts.append(still if known == 0 else ("not", still))
-        if unit is None or axis < unit:
-            parts.append(("not", ("==", step, 1)))
-    return parts
 
 
 def _or(*parts: Formula) -> Formula:
