@@ -25,7 +25,7 @@ from ...errors import DeviceError
 from ...layout.values.followed import Unfollowed
 from .adapters import Runtime
 from .buffer import Array, DeviceBuffer, Fetch
-from .native import Completion, Encoder, Owned, Timestamps, wgpu
+from .native import Completion, Encoder, Owned, Queue, Timestamps, wgpu
 from .pipeline import BoundLaunch, BoundPipeline
 from .program import Program, Size3
 
@@ -125,19 +125,19 @@ class InFlight:
     """The submissions under way, oldest first. Nothing here waits: `Device` polls until `limit` is over."""
 
     def __init__(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> None:
-        self.runtime, self._gpu = runtime, gpu
+        self.runtime, self._gpu, self.queue = runtime, gpu, Queue(runtime, gpu)
         self._under_way: deque[Completion] = deque()
         self._written = 0
         self.submitted = 0
 
     def submit(self, commands: Owned, fetch: Fetch | None = None) -> None:
         """Submit commands; where they copy what is fetched, the end of that is the end of all."""
-        self.runtime.submit(self._gpu, commands)
+        self.queue.submit(commands)
         if fetch is None:
-            end = self.runtime.submitted(self._gpu)
+            end = self.queue.submitted()
         else:
             end, fetch.submitted = fetch.completion, True
-            self.runtime.map_for_read(fetch.staging, fetch.size, end)
+            self.queue.map_for_read(fetch.staging, fetch.size, end)
         self._under_way.append(end)
         self._written = 0
         self.submitted += 1

@@ -98,17 +98,15 @@ class Dawn(Asynchronous):
     def module(self, gpu: Handle, wgsl: str, label: str, checked: bool) -> tuple[Handle, bool]:
         return gpu.create_shader_module(code=wgsl, label=label), checked
 
-    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
+    def callback(self, kind: str, status: str) -> dict[str, Any]:
         """wgpudawn has one C function a kind, and a table of what it calls."""
+        return {"mode": api.CALLBACK_MODE, "callback": api.c_callback(kind)}
 
+    def awaits(self, status: str, completion: Completion) -> Any:
         def heard(code: int, *_: object) -> None:
             completion.done, completion.failed = True, code != getattr(api.lib, f"{status}_Success")
 
-        return {
-            "mode": api.CALLBACK_MODE,
-            "callback": api.c_callback(kind),
-            "userdata1": api.callbacks.register(heard),
-        }
+        return api.callbacks.register(heard)
 
     def after_fork(self) -> None:
         forget_instance("wgpudawn.backends.dawn._helpers")

@@ -875,7 +875,7 @@ class Device:
         given, there = bytes(batch.params), self._params_there
         if not there.startswith(given):
             self._params_there = b""  # until it is submitted
-            self.runtime.write(self.gpu, self._params, given)
+            self._in_flight.queue.write(self._params, given)
             there = given + there[len(given) :]
         self._in_flight.submit(commands, fetch)
         self._params_there = there

@@ -100,34 +100,12 @@ class Asynchronous(ABC):
         """The C library, webgpu.h and cffi, where wgpu-py's API costs a launch too much."""
 
     @abstractmethod
-    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
-        """The fields of a callback's description that set `completion`."""
+    def callback(self, kind: str, status: str) -> dict[str, Any]:
+        """The fields of a callback's description that say what C calls."""
 
-    def submit(self, gpu: wgpu.GPUDevice, commands: Owned) -> None:
-        """Submit one command buffer."""
-        api = self.api
-        api.libf.wgpuQueueSubmit(gpu.queue._internal, 1, api.ffi.new("WGPUCommandBuffer *", commands.handle))
-
-    def submitted(self, gpu: wgpu.GPUDevice) -> Completion:
-        """The end of what is submitted so far."""
-        api, completion = self.api, Completion()
-        fields = self.callback("WGPUQueueWorkDoneCallback", "WGPUQueueWorkDoneStatus", completion)
-        info = api.ffi.new("WGPUQueueWorkDoneCallbackInfo *", fields)
-        api.libf.wgpuQueueOnSubmittedWorkDone(gpu.queue._internal, info[0])
-        return completion
-
-    def map_for_read(self, buffer: wgpu.GPUBuffer, size: int, completion: Completion) -> None:
-        """Map the first bytes of a buffer, once what is submitted is done with it."""
-        api = self.api
-        info = api.ffi.new(
-            "WGPUBufferMapCallbackInfo *", self.callback("WGPUBufferMapCallback", "WGPUMapAsyncStatus", completion)
-        )
-        api.libf.wgpuBufferMapAsync(buffer._internal, api.lib.WGPUMapMode_Read, 0, size, info[0])
-
-    def write(self, gpu: wgpu.GPUDevice, buffer: wgpu.GPUBuffer, data: bytes | bytearray) -> None:
-        """Copy bytes, a multiple of 4, to the first of a buffer, before what is submitted next."""
-        api = self.api
-        api.libf.wgpuQueueWriteBuffer(gpu.queue._internal, buffer._internal, 0, api.ffi.from_buffer(data), len(data))
+    @abstractmethod
+    def awaits(self, status: str, completion: Completion) -> Any:
+        """What such a callback is told, so that it sets `completion`."""
 
     @abstractmethod
     def after_fork(self) -> None:
@@ -135,13 +113,13 @@ class Asynchronous(ABC):
 
     def mapped(self, buffer: wgpu.GPUBuffer, size: int) -> Any:
         """The first bytes of a buffer that is mapped, until it is unmapped. Raises DeviceError where it is not."""
-        address = self.api.libf.wgpuBufferGetConstMappedRange(buffer._internal, 0, size)
+        address = self.api.lib.wgpuBufferGetConstMappedRange(buffer._internal, 0, size)
         if address == self.api.ffi.NULL:
             raise DeviceError("read: the staging buffer is not mapped")
         return self.api.ffi.buffer(address, size)
 
     def unmap(self, buffer: wgpu.GPUBuffer) -> None:
-        self.api.libf.wgpuBufferUnmap(buffer._internal)
+        self.api.lib.wgpuBufferUnmap(buffer._internal)
 
     def on_destroy(self, gpu: wgpu.GPUDevice, exclusive: Callable[[], AbstractContextManager[object]]) -> None:
         """Let whatever destroys this device, on any thread, do so inside `exclusive`. wgpu-native ends the process
@@ -151,6 +129,46 @@ class Asynchronous(ABC):
         _order_destruction(self.api)
         _TURNS[number] = exclusive
         weakref.finalize(gpu, _TURNS.pop, number, None)
+
+
+class Queue:
+    """A device's queue, by the C functions: their descriptions are made once. The caller has the device to itself."""
+
+    def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice) -> None:
+        self._runtime, self._api, self._queue = runtime, runtime.api, gpu.queue._internal
+        self._commands = self._api.ffi.new("WGPUCommandBuffer[1]")
+        self._done, self._mapped = [
+            self._api.ffi.new(f"WGPU{kind}CallbackInfo *", runtime.callback(f"WGPU{kind}Callback", status))
+            for kind, status in (("QueueWorkDone", _DONE), ("BufferMap", _MAPPED))
+        ]
+
+    def submit(self, commands: Owned) -> None:
+        """Submit one command buffer."""
+        self._commands[0] = commands.handle
+        self._api.libf.wgpuQueueSubmit(self._queue, 1, self._commands)
+
+    def submitted(self) -> Completion:
+        """The end of what is submitted so far."""
+        completion = Completion()
+        self._done.userdata1 = self._runtime.awaits(_DONE, completion)
+        self._api.lib.wgpuQueueOnSubmittedWorkDone(self._queue, self._done[0])
+        return completion
+
+    def map_for_read(self, buffer: wgpu.GPUBuffer, size: int, completion: Completion) -> None:
+        """Map the first bytes of a buffer, once what is submitted is done with it."""
+        self._mapped.userdata1 = self._runtime.awaits(_MAPPED, completion)
+        self._api.libf.wgpuBufferMapAsync(
+            buffer._internal, self._api.lib.WGPUMapMode_Read, 0, size, self._mapped[0]
+        )
+
+    def write(self, buffer: wgpu.GPUBuffer, data: bytes | bytearray) -> None:
+        """Copy bytes, a multiple of 4, to the first of a buffer, before what is submitted next."""
+        self._api.libf.wgpuQueueWriteBuffer(
+            self._queue, buffer._internal, 0, self._api.ffi.from_buffer(data), len(data)
+        )
+
+
+_DONE, _MAPPED = "WGPUQueueWorkDoneStatus", "WGPUMapAsyncStatus"
 
 
 class Owned:
@@ -169,13 +187,13 @@ class Owned:
 class Encoder:
     """The commands of one submission, by the C functions: wgpu-py's way there takes as long as 20 launches.
 
-    Errors are told by the calls that begin and end something; those of a pass come with its end, or with `finish`.
+    `finish` tells the errors of all: what comes before it is called without wgpu-py's look at errors after each call.
     """
 
     def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice) -> None:
-        self._api, libf = runtime.api, runtime.api.libf
-        made = libf.wgpuDeviceCreateCommandEncoder(gpu._internal, self._api.ffi.NULL)
-        self._encoder = Owned(made, libf.wgpuCommandEncoderRelease)
+        self._api, lib = runtime.api, runtime.api.lib
+        made = lib.wgpuDeviceCreateCommandEncoder(gpu._internal, self._api.ffi.NULL)
+        self._encoder = Owned(made, lib.wgpuCommandEncoderRelease)
 
     def compute_pass(self, timestamps: Timestamps | None) -> Owned:
         """Begin a compute pass, which writes its two timestamps where it is told."""
@@ -189,27 +207,26 @@ class Encoder:
             }
             written = api.ffi.new("WGPUPassTimestampWrites *", fields)
             described = api.ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": written})
-        made = api.libf.wgpuCommandEncoderBeginComputePass(self._encoder.handle, described)
-        return Owned(made, api.libf.wgpuComputePassEncoderRelease)
+        made = api.lib.wgpuCommandEncoderBeginComputePass(self._encoder.handle, described)
+        return Owned(made, api.lib.wgpuComputePassEncoderRelease)
 
     def end(self, compute_pass: Owned) -> None:
-        self._api.libf.wgpuComputePassEncoderEnd(compute_pass.handle)
+        self._api.lib.wgpuComputePassEncoderEnd(compute_pass.handle)
 
     def copy(self, source: wgpu.GPUBuffer, offset: int, target: wgpu.GPUBuffer, size: int) -> None:
         """Copy bytes to the first of another buffer; `offset` and `size` are multiples of 4."""
-        copy = self._api.libf.wgpuCommandEncoderCopyBufferToBuffer
+        copy = self._api.lib.wgpuCommandEncoderCopyBufferToBuffer
         copy(self._encoder.handle, source._internal, offset, target._internal, 0, size)
 
     def resolve(self, queries: wgpu.GPUQuerySet, count: int, target: wgpu.GPUBuffer) -> None:
         """Write the first queries of a set to a buffer."""
-        resolve = self._api.libf.wgpuCommandEncoderResolveQuerySet
+        resolve = self._api.lib.wgpuCommandEncoderResolveQuerySet
         resolve(self._encoder.handle, queries._internal, 0, count, target._internal, 0)
 
     def finish(self) -> Owned:
         """The commands, validated. Raises the runtime's error for what it refuses, and on a lost device."""
-        libf = self._api.libf
-        made = libf.wgpuCommandEncoderFinish(self._encoder.handle, self._api.ffi.NULL)
-        return Owned(made, libf.wgpuCommandBufferRelease)
+        made = self._api.libf.wgpuCommandEncoderFinish(self._encoder.handle, self._api.ffi.NULL)
+        return Owned(made, self._api.lib.wgpuCommandBufferRelease)
 
 
 Timestamps = tuple[Any, int]
@@ -223,7 +240,7 @@ class Binder:
     def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice, layout: wgpu.GPUBindGroupLayout, count: int) -> None:
         ffi, libf = runtime.api.ffi, runtime.api.libf
         self._gpu, self._layout, self._device = gpu, layout, gpu._internal
-        self._create, self._release = libf.wgpuDeviceCreateBindGroup, libf.wgpuBindGroupRelease
+        self._create, self._release = libf.wgpuDeviceCreateBindGroup, runtime.api.lib.wgpuBindGroupRelease
         self._entries = ffi.new("WGPUBindGroupEntry[]", [{"binding": i} for i in range(count)])
         fields = {"layout": layout._internal, "entryCount": count, "entries": self._entries}
         self._description = ffi.new("WGPUBindGroupDescriptor *", fields)
@@ -306,22 +323,22 @@ class WgpuNative(Asynchronous):
             return gpu.create_shader_module(code=wgsl, label=label), True
         return module, False
 
-    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
+    def callback(self, kind: str, status: str) -> dict[str, Any]:
         """One C function a kind, which is told by a number what it sets."""
         if kind not in self._callbacks:
+            success = getattr(api.lib, f"{status}_Success")
 
             def heard(code: int, message: object, number: object, _: object) -> None:
                 ended = self._pending.pop(int(api.ffi.cast("uintptr_t", number)))
-                ended.done, ended.failed = True, code != getattr(api.lib, f"{status}_Success")
+                ended.done, ended.failed = True, code != success
 
             self._callbacks[kind] = api.ffi.callback(f"void({status}, WGPUStringView, void *, void *)", heard)
+        return {"mode": api.lib.WGPUCallbackMode_AllowProcessEvents, "callback": self._callbacks[kind]}
+
+    def awaits(self, status: str, completion: Completion) -> Any:
         number = next(self._numbers)
         self._pending[number] = completion
-        return {
-            "mode": api.lib.WGPUCallbackMode_AllowProcessEvents,
-            "callback": self._callbacks[kind],
-            "userdata1": api.ffi.cast("void *", number),
-        }
+        return api.ffi.cast("void *", number)
 
     def after_fork(self) -> None:
         forget_instance("wgpu.backends.wgpu_native._helpers")
