@@ -20,7 +20,7 @@ from ...layout.values.layout import _make
 from ...tensor import Tensor
 from .batch import planned
 from .device_tensor import DeviceEngine
-from .formulas import Formula, Statements, simplified
+from .formulas import Formula, Statements, simplified, without_implied
 from .recorded_call import CallKey, Recorded, Result, recorded
 
 
@@ -79,7 +79,8 @@ def call_recipe(
         return None
     if found is None or found.varying != known.varying:
         return None
-    asked = dict.fromkeys(form if _of_floats(form) else simplified(form) for form in trail.conditions)
+    asked = without_implied([simplified(form) for form in trail.conditions if not _of_floats(form)])
+    asked += filter(_of_floats, trail.conditions)
     # Choices take longest: they are asked where all else holds.
     conditions = tuple(sorted(asked, key=lambda form: isinstance(form, tuple) and form[0] == "chosen"))
     text, scope = _written(len(sized.numbers), conditions, found, known)

@@ -120,6 +120,87 @@ def least_of(formula: Formula, least: Mapping[str, int]) -> int | None:
     return reduce(_APPLY[op], bounds)
 
 
+def without_implied(conditions: Sequence[Formula]) -> list[Formula]:
+    """Fewer conditions that together have the truth of all of these, for whole numbers.
+
+    >>> without_implied([("==", "m", 1), ("not", ("<=", "n", 1)), ("not", ("==", "n", 0)), ("<=", ("*", "n", "m", 4), 9)])
+    [('==', 'm', 1), ('<=', 2, 'n'), ('<=', 'n', 2)]
+    """
+    # 1. A number that equals another, or is known, stands for it everywhere else.
+    equal: dict[Formula, Formula] = {}
+    left: list[Formula] = []
+    for form in conditions:
+        form = _with(equal, {}, form)
+        if isinstance(form, tuple) and form[0] == "==" and isinstance(form[1], str) and isinstance(form[2], str | int):
+            equal[form[1]] = form[2]
+        else:
+            left.append(form)
+    left = [_with(equal, {}, form) for form in left]
+    # 2. Bounds of numbers first: with these other formulas are simpler, and some bounds follow.
+    least = {form: bound for form, bound in _bounds(left)[0].items() if isinstance(form, str)}
+    left = [_with({}, least, form) for form in left]
+    low, high, others = _bounds(left)
+    kept: list[Formula] = [("==", name, _with(equal, {}, value)) for name, value in equal.items()]
+    for form, bound in low.items():
+        implied = None if isinstance(form, str) else least_of(form, least)
+        if implied is None or implied < bound:
+            kept.append(("<=", bound, form))
+    kept += [("<=", form, bound) for form, bound in high.items()]
+    # 3. What is no bound, where bounds do not tell it.
+    for form in others:
+        match form:
+            case ("not", ("==", one, int(number))):
+                bounds = [low.get(one), least_of(one, least)]
+                if any(bound is not None and bound > number for bound in bounds) or high.get(one, number) < number:
+                    continue
+            case 1:
+                continue
+        kept.append(form)
+    return list(dict.fromkeys(kept))
+
+
+def _with(equal: Mapping[Formula, Formula], least: Mapping[str, int], formula: Formula) -> Formula:
+    """A formula in which numbers stand for those that equal them, simplified for numbers that are at least so much."""
+    if not isinstance(formula, tuple):
+        return _with(equal, least, equal[formula]) if formula in equal else formula
+    if formula[0] == "chosen":
+        return (*formula[:2], *[_with(equal, least, part) for part in formula[2:]])
+    op, *parts = formula[0], *[_with(equal, least, part) for part in formula[1:]]
+    first = least_of(parts[0], least)
+    if first is not None and op == "abs" and first >= 0:
+        return parts[0]
+    if first is not None and op in ("%", "//") and parts[0] == parts[1] and first >= 1:
+        return int(op == "//")
+    if op in ("==", "<=") and parts[0] == parts[1]:
+        return 1
+    if op == "==" and isinstance(parts[0], int):
+        parts.reverse()
+    return simplified((op, *sorted(parts, key=repr)) if op in ("+", "*") else (op, *parts))
+
+
+def _bounds(conditions: Sequence[Formula]) -> tuple[dict[Formula, int], dict[Formula, int], list[Formula]]:
+    """The greatest lower and the least upper bound of each formula that has one, and the conditions that are no bounds.
+    """
+    low: dict[Formula, int] = {}
+    high: dict[Formula, int] = {}
+    others: list[Formula] = []
+    for condition in conditions:
+        negated = isinstance(condition, tuple) and condition[0] == "not"
+        inner: Any = condition[1] if isinstance(condition, tuple) and negated else condition
+        if not isinstance(inner, tuple) or inner[0] != "<=" or not any(isinstance(part, int) for part in inner[1:]):
+            others.append(condition)
+            continue
+        above = isinstance(inner[1], int) != negated  # the formula is at least the number
+        form, number = (inner[2], inner[1]) if isinstance(inner[1], int) else (inner[1], inner[2])
+        number += negated * (1 if above else -1)
+        if isinstance(form, tuple) and form[0] == "*" and isinstance(form[-1], int) and form[-1] > 0:
+            number = -(-number // form[-1]) if above else number // form[-1]
+            form = form[1] if len(form) == 3 else form[:-1]
+        table, choose = (low, max) if above else (high, min)
+        table[form] = choose(table.get(form, number), number)
+    return low, high, others
+
+
 def text_of(formula: Formula, name: Callable[[Formula], str | None]) -> str:
     """A formula in Python; `name` gives what names a number of the call, or a formula that has been computed.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ class CallKey:
     numbers: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """Where a call leaves its result: in its argument `argument`, in a buffer, as a tensor of its own, or nowhere."""
 
     argument: int | None = None
@@ -46,9 +45,9 @@ class Result:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Recorded:
-    """The launches of a call. Buffers count through those of its tensors and then those that it makes, of these bytes;
+    """The launches of a call, which never change. Buffers count through those of its tensors and then those that it makes, of these bytes;
     what varies of each launch is which parameter is which of the call's numbers."""
 
     made: tuple[int, ...]

@@ -1,0 +1,69 @@
+"""Conditions without those that follow from others: the truth of all is the same for all numbers."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cutepy.gpu.runtime.formulas import Formula, evaluate, without_implied
+
+NAMES = ("a", "b", "c")
+numbers = st.integers(-3, 9)
+terms: st.SearchStrategy[Formula] = st.recursive(
+    st.sampled_from(NAMES) | numbers,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["+", "*"]), inner, inner),
+        st.tuples(st.sampled_from(["+", "*"]), inner, inner, inner),
+        st.tuples(st.sampled_from(["//", "%"]), inner, st.integers(1, 4) | st.sampled_from(NAMES)),
+        st.tuples(st.just("abs"), inner),
+    ),
+    max_leaves=5,
+)
+asked = st.tuples(st.sampled_from(["==", "<="]), terms, terms)
+conditions: st.SearchStrategy[Formula] = st.one_of(
+    asked, st.tuples(st.just("not"), asked), st.tuples(st.sampled_from(["and", "or"]), asked, asked)
+)
+
+
+def truth(forms: list[Formula], values: dict[str, int]) -> bool | None:
+    """Whether all hold; None where one divides by 0."""
+    try:
+        return all([bool(evaluate(form, values)) for form in forms])
+    except ZeroDivisionError:
+        return None
+
+
+@given(st.lists(conditions, max_size=6))
+def test_the_truth_of_all_is_the_same(forms: list[Formula]) -> None:
+    fewer = without_implied(forms)
+    for values in itertools.product(range(-3, 7), repeat=len(NAMES)):
+        named = dict(zip(NAMES, values, strict=True))
+        wanted = truth(forms, named)
+        assert wanted is None or truth(fewer, named) is wanted, (fewer, named)
+
+
+@given(st.lists(conditions, max_size=6), st.lists(st.integers(1, 4), min_size=3, max_size=3))
+def test_bounds_are_used(forms: list[Formula], least: list[int]) -> None:
+    """What holds of all numbers that are so large follows from their bounds, and none is left out that does not."""
+    bounds: list[Formula] = [("<=", low, name) for name, low in zip(NAMES, least, strict=True)]
+    fewer = without_implied([*forms, *bounds, *[("not", ("==", name, 0)) for name in NAMES]])
+    assert not any(("not", ("==", name, 0)) in fewer for name in NAMES)
+    for values in itertools.product(range(6), repeat=len(NAMES)):
+        named = dict(zip(NAMES, values, strict=True))
+        wanted = truth([*bounds, *forms], named)
+        assert wanted is None or truth(fewer, named) is wanted, (fewer, named)
+
+
+def test_a_recipe_asks_little() -> None:
+    """The conditions of a sum of two equal shapes, as following them gives them, are a few."""
+    n, m, step = "n", "m", "step"
+    size: Formula = ("*", m, n)
+    given: list[Formula] = [
+        ("not", ("<=", n, 1)), ("not", ("==", n, 1)), ("not", ("==", n, 0)), ("not", ("<=", m, 1)), ("==", step, 1),
+        ("<=", 0, ("*", size, 4)), ("<=", ("*", m, n, 4), 2147483632), ("<=", ("*", m, n, 4), 134217728),
+        ("not", ("==", ("*", n, m), 0)), ("==", ("%", n, n), 0), ("not", ("==", ("abs", m), 1)), ("<=", 1, size),
+        ("not", ("<=", ("*", ("+", size, -1), step), 0)), ("not", ("<=", 1048576, size)),
+    ]  # fmt: skip
+    assert without_implied(given) == [
+        ("==", step, 1), ("<=", 2, n), ("<=", 2, m), ("<=", ("*", m, n), 1048575),
+    ]  # fmt: skip
