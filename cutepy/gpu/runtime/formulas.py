@@ -121,9 +121,9 @@ def least_of(formula: Formula, least: Mapping[str, int]) -> int | None:
 
 
 def without_implied(conditions: Sequence[Formula]) -> list[Formula]:
-    """Fewer conditions that together have the truth of all of these, for whole numbers.
+    """Fewer conditions that together have the truth of all of these, for whole numbers of which none divides by 0.
 
-    >>> without_implied([("==", "m", 1), ("not", ("<=", "n", 1)), ("not", ("==", "n", 0)), ("<=", ("*", "n", "m", 4), 9)])
+    >>> without_implied([("==", "m", 1), ("<=", 2, "n"), ("not", ("==", "n", 0)), ("<=", ("*", "n", "m", 4), 9)])
     [('==', 'm', 1), ('<=', 2, 'n'), ('<=', 'n', 2)]
     """
     # 1. A number that equals another, or is known, stands for it everywhere else.
@@ -179,8 +179,7 @@ def _with(equal: Mapping[Formula, Formula], least: Mapping[str, int], formula: F
 
 
 def _bounds(conditions: Sequence[Formula]) -> tuple[dict[Formula, int], dict[Formula, int], list[Formula]]:
-    """The greatest lower and the least upper bound of each formula that has one, and the conditions that are no bounds.
-    """
+    """The greatest lower and the least upper bound of each formula that has one, and what else is asked."""
     low: dict[Formula, int] = {}
     high: dict[Formula, int] = {}
     others: list[Formula] = []

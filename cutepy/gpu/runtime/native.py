@@ -157,9 +157,7 @@ class Queue:
     def map_for_read(self, buffer: wgpu.GPUBuffer, size: int, completion: Completion) -> None:
         """Map the first bytes of a buffer, once what is submitted is done with it."""
         self._mapped.userdata1 = self._runtime.awaits(_MAPPED, completion)
-        self._api.libf.wgpuBufferMapAsync(
-            buffer._internal, self._api.lib.WGPUMapMode_Read, 0, size, self._mapped[0]
-        )
+        self._api.libf.wgpuBufferMapAsync(buffer._internal, self._api.lib.WGPUMapMode_Read, 0, size, self._mapped[0])
 
     def write(self, buffer: wgpu.GPUBuffer, data: bytes | bytearray) -> None:
         """Copy bytes, a multiple of 4, to the first of a buffer, before what is submitted next."""

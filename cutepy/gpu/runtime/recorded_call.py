@@ -47,8 +47,8 @@ class Result(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Recorded:
-    """The launches of a call, which never change. Buffers count through those of its tensors and then those that it makes, of these bytes;
-    what varies of each launch is which parameter is which of the call's numbers."""
+    """The launches of a call, which never change. Buffers count through those of its tensors and then those that it
+    makes, of these bytes; what varies of each launch is which parameter is which of the call's numbers."""
 
     made: tuple[int, ...]
     launches: tuple[Played, ...]
