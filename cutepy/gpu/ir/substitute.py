@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .expr import Builtin, Const, Expr, Load, MatrixLoad, Param
-from .make import builtin, const, load
-from .matrices import load_matrix
-from .stmt import Block, Buffer, Change, Kernel
-from .walk import rewrite, with_blocks, with_expressions, with_fields
+from .expr import Builtin, Const, Expr, Load, Param
+from .make import builtin, const
+from .stmt import Buffer, Change, Kernel, Stmt
+from .walk import load_of, map_statements, rewrite, with_expressions, with_fields
 
 Size3 = tuple[int, int, int]
 
@@ -25,7 +24,7 @@ def substitute(
     # Lengths of arrays may be known at launch too.
     given = {} if lengths is None else lengths
     arrays = {b: replace(b, length=given[b.name], shape=()) for b in kernel.buffers if b.name in given}
-    body = _Substitution(values, arrays, grid).block(kernel.body)
+    body = map_statements(kernel.body, _Substitution(values, arrays, grid).statement)
     return replace(
         kernel,
         buffers=tuple([arrays.get(b, b) for b in kernel.buffers]),
@@ -50,10 +49,7 @@ class _Substitution:
             return builtin(node.name, 0, max(0, self.grid[node.axis] - 1), axis=node.axis)
         if isinstance(node, Load) and (node.buffer in self.arrays or not all(type(n) is int for n in node.shape)):
             buffer, at = self.arrays.get(node.buffer, node.buffer), (node.coordinates, self.extents(node.shape))
-            if isinstance(node, MatrixLoad):
-                how = node.stride, node.by_columns
-                return load_matrix(node.dtype, buffer, node.index, how, node.place, at)
-            return load(buffer, node.index, lanes=node.lanes, where=node.where, place=node.place, at=at)
+            return load_of(buffer, node, node.index, node.where, at)
         return node
 
     def extents(self, shape: tuple[int | Expr, ...]) -> tuple[int | Expr, ...]:
@@ -64,12 +60,9 @@ class _Substitution:
             extents.append(int(new.value) if isinstance(new, Const) else new)
         return tuple(extents)
 
-    def block(self, block: Block) -> Block:
-        out = []
-        for stmt in block:
-            stmt = with_expressions(stmt, [self.of(x) for x in stmt.expressions])
-            if isinstance(stmt, Change) and (stmt.buffer in self.arrays or stmt.shape):
-                buffer = self.arrays.get(stmt.buffer, stmt.buffer)
-                stmt = with_fields(stmt, buffer=buffer, shape=self.extents(stmt.shape))
-            out.append(with_blocks(stmt, tuple([self.block(inner) for inner in stmt.blocks])))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> Stmt:
+        stmt = with_expressions(stmt, [self.of(x) for x in stmt.expressions])
+        if isinstance(stmt, Change) and (stmt.buffer in self.arrays or stmt.shape):
+            buffer = self.arrays.get(stmt.buffer, stmt.buffer)
+            stmt = with_fields(stmt, buffer=buffer, shape=self.extents(stmt.shape))
+        return stmt

@@ -28,7 +28,7 @@ from .expr import (
     interned,
 )
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
-from .make import binary, call, cast, component, load, select, unary, vector
+from .make import Coordinates, binary, call, cast, component, load, select, unary, vector
 from .matrices import MATRIX, load_matrix, matrix_call
 from .stmt import AddressSpace, Block, Buffer, Stmt
 
@@ -66,10 +66,14 @@ def _same_load(node: Load, new: Sequence[Expr]) -> Expr:
     """The same read at other operands: an index, a condition if it has one, coordinates."""
     index, *others = new
     where = others.pop(0) if node.where is not None else None
-    at = tuple(others), node.shape
+    return load_of(node.buffer, node, index, where, (tuple(others), node.shape))
+
+
+def load_of(buffer: Buffer, node: Load, index: Expr, where: Expr | None, at: Coordinates) -> Expr:
+    """A read of so many elements of an array, or of such a matrix, as `node` is."""
     if isinstance(node, MatrixLoad):
-        return load_matrix(node.dtype, node.buffer, index, (node.stride, node.by_columns), node.place, at)
-    return load(node.buffer, index, lanes=node.lanes, where=where, place=node.place, at=at)
+        return load_matrix(node.dtype, buffer, index, (node.stride, node.by_columns), node.place, at)
+    return load(buffer, index, lanes=node.lanes, where=where, place=node.place, at=at)
 
 
 def _constant(node: Load) -> Law | None:
@@ -206,9 +210,20 @@ def with_fields(stmt: Stmt, **fields: Any) -> Stmt:
     return new
 
 
+def map_statements(block: Block, change: Callable[[Stmt], Stmt | None]) -> Block:
+    """`block` with `change` applied to every statement, in order of text, those of inner blocks after the one that
+    holds them; None leaves a statement out."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if (new := change(stmt)) is not None:
+            inner = new.blocks
+            out.append(with_blocks(new, tuple([map_statements(b, change) for b in inner])) if inner else new)
+    return tuple(out)
+
+
 def without(block: Block, kind: type[Stmt]) -> Block:
     """`block` without the statements of a kind."""
-    return tuple([with_blocks(s, [without(b, kind) for b in s.blocks]) for s in block if not isinstance(s, kind)])
+    return map_statements(block, lambda stmt: None if isinstance(stmt, kind) else stmt)
 
 
 def statements(block: Block) -> list[Stmt]:
@@ -270,9 +285,4 @@ def all_nodes(block: Block) -> list[Expr]:
 
 def map_block(block: Block, change: Rewrite) -> Block:
     """`block` with `change` applied to every expression that its statements compute."""
-    out: list[Stmt] = []
-    for stmt in block:
-        stmt = with_expressions(stmt, [change(x) for x in stmt.expressions])
-        inner = stmt.blocks
-        out.append(with_blocks(stmt, tuple([map_block(b, change) for b in inner])) if inner else stmt)
-    return tuple(out)
+    return map_statements(block, lambda stmt: with_expressions(stmt, [change(x) for x in stmt.expressions]))

@@ -20,8 +20,7 @@ def stated_alone(kernel: ir.Kernel) -> ir.Kernel:
     """What of `kernel` decides whether what is said holds: without stores that nothing reads."""
     read = {x.buffer for stmt in ir.statements(kernel.body) for root in stmt.expressions for x in ir.loads(root)}
 
-    def block(inner: ir.Block) -> ir.Block:
-        kept = [s for s in inner if not (isinstance(s, ir.Store | ir.MatrixStore) and s.buffer not in read)]
-        return tuple([ir.with_blocks(s, [block(b) for b in s.blocks]) for s in kept])
+    def kept(stmt: ir.Stmt) -> ir.Stmt | None:
+        return None if isinstance(stmt, ir.Store | ir.MatrixStore) and stmt.buffer not in read else stmt
 
-    return drop_unused(replace(kernel, body=block(kernel.body)))
+    return drop_unused(replace(kernel, body=ir.map_statements(kernel.body, kept)))

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from ...errors import KernelError
 from ...layout.affine import Affine
-from ..ir import Block, Buffer, Expr, Kernel, Stated, check, new_arena, statements, with_blocks
+from ..ir import Buffer, Expr, Kernel, Stated, Stmt, check, map_statements, new_arena, statements
 from ..lower import drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
@@ -124,11 +124,10 @@ def _with_given(
 def _without(kernel: Kernel, said: str) -> Kernel:
     """The kernel without what the user says in these words."""
 
-    def block(inner: Block) -> Block:
-        kept = [s for s in inner if not (isinstance(s, Stated) and s.said == said)]
-        return tuple([with_blocks(s, [block(b) for b in s.blocks]) for s in kept])
+    def kept(stmt: Stmt) -> Stmt | None:
+        return None if isinstance(stmt, Stated) and stmt.said == said else stmt
 
-    return replace(kernel, body=block(kernel.body))
+    return replace(kernel, body=map_statements(kernel.body, kept))
 
 
 def _decided(kernel: Kernel, chosen: Limits, aliases: tuple[str, ...], prover: str, installed: bool) -> list[Verdict]:
