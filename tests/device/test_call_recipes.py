@@ -1,18 +1,22 @@
 """Recipes of whole operations: what they launch is what the operation's Python launches, at random calls."""
 
+import operator
 import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
+import z3
 
 from cutepy import gpu, ops
 from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device, call_cache
 from cutepy.gpu.runtime.call_recipe import CallRecipe, compiled, launches_of
+from cutepy.gpu.runtime.formulas import Formula
 from cutepy.gpu.runtime.recorded_call import Recorded
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
@@ -148,13 +152,61 @@ def test_a_recipe_gives_the_launches_of_the_operation(
     assert watched.failed <= 6
 
 
+def as_integers(formula: Formula, names: dict[str, Any]) -> Any:
+    """A formula over the integers of z3; what a choice of Python gives is any truth."""
+    if isinstance(formula, int):
+        return z3.IntVal(formula)
+    if isinstance(formula, str):
+        return names[formula]
+    op, *rest = formula
+    if op in ("chosen", "float"):
+        return z3.FreshInt("any") if op == "float" else z3.If(z3.FreshBool("chosen"), z3.IntVal(1), z3.IntVal(0))
+    parts = [as_integers(part, names) for part in rest]
+    truths = {
+        "and": lambda: z3.And(*[part != 0 for part in parts]),
+        "or": lambda: z3.Or(*[part != 0 for part in parts]),
+        "not": lambda: parts[0] == 0,
+        "==": lambda: parts[0] == parts[1],
+        "<=": lambda: parts[0] <= parts[1],
+    }
+    if op in truths:
+        return z3.If(truths[op](), z3.IntVal(1), z3.IntVal(0))
+    if op == "abs":
+        return z3.Abs(parts[0])
+    return reduce({"+": operator.add, "*": operator.mul, "//": operator.truediv, "%": operator.mod}[op], parts)
+
+
+def without(recipe: CallRecipe, lines: set[str]) -> Callable[[list[int]], object]:
+    """The recipe with these lines left out."""
+    kept = [line for line in recipe.text.splitlines() if line not in lines]
+    return compiled("\n".join(kept) + "\n", recipe.scope)
+
+
+def broken_alone(recipe: CallRecipe, count: int, at: int) -> list[int] | None:
+    """Numbers of which each condition holds but this one; None where it follows from the others."""
+    names = {f"n{i}": z3.Int(f"n{i}") for i in range(count)}
+    for most in (1 << 8, 1 << 40):  # small numbers are found sooner, and none of the greater ones says that it follows
+        solver = z3.SolverFor("QF_NIA")
+        solver.set("timeout", 20_000)
+        solver.add(*[z3.And(n <= most, n >= -most) for n in names.values()])
+        for i, condition in enumerate(recipe.conditions):
+            holds = as_integers(condition, names) != 0
+            solver.add(z3.Not(holds) if i == at else holds)
+        found = solver.check()
+        if found == z3.sat:
+            model = solver.model()
+            return [model.eval(n, model_completion=True).as_long() for n in names.values()]
+    assert found == z3.unsat, f"z3 does not say whether {recipe.conditions[at]} follows from the others"
+    return None
+
+
 @pytest.mark.on_dawn("exp")
 @pytest.mark.parametrize("name", ["exp", "sum of the last axis", "softmax", "gram", "turned"])
 def test_planted_faults_in_what_a_recipe_gives_are_noticed(
     device: Device, name: str, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each number of its last line, greater; each condition left out: then it serves calls that it did not, unless the
-    condition follows from others."""
+    """Each number of its last line, greater; each condition left out: then it serves calls that it did not, unless z3
+    says that the condition follows from the others. What Python chose between plans is asked at random calls alone."""
     _, operation = OPERATIONS[name]
     pick = random.Random(name)
     numbers: list[list[int]] = []
@@ -182,9 +234,17 @@ def test_planted_faults_in_what_a_recipe_gives_are_noticed(
             planted = f"{last[: hit.start()]}(4096 + {hit[0]}){last[hit.end() :]}"
             wrong = compiled(recipe.text.replace(last, planted), recipe.scope)
             assert any(str(wrong(n)) != str(recipe.run(n)) for n in served), planted
-        for line in conditions:
-            open_ = compiled(recipe.text.replace(line + "\n", ""), recipe.scope)
-            needed += any(open_(n) is not None and recipe.run(n) is None for n in own)
+        assert len(conditions) == len(recipe.conditions)
+        # Choices of Python are asked last; z3 knows nothing of them, and they are left out where it answers.
+        chosen = {line for line, form in zip(conditions, recipe.conditions, strict=True) if "chosen" in str(form)}
+        free = without(recipe, chosen)
+        for at, line in enumerate(conditions):
+            open_ = without(recipe, {line})
+            if any(open_(n) is not None and recipe.run(n) is None for n in own):
+                needed += 1
+            elif line not in chosen and (alone := broken_alone(recipe, len(served[0]), at)) is not None:
+                assert free(alone) is None and without(recipe, {*chosen, line})(alone) is not None, line
+                needed += 1
     assert needed >= 8
 
 

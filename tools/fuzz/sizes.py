@@ -3,12 +3,12 @@
 `python tools/fuzz/sizes.py COUNT [SEED] [--processes P] [--only texts brute] [--part I/N]`, or by the common entry
 `python -m tools.fuzz sizes --count COUNT --seed SEED -- --processes P`.
 
-`texts` are COUNT random kernels from SEED on, each at 12 sizes, by the prover of known sizes (through `kernel.at`),
-by the interpreter that looks at each access, by the kernel traced for its sizes, and by z3 over the integers with
-sizes free. `brute` are fifty kernels at all sizes to 300 of one unknown, to 40 of two, and around the edges of tiles
-of three, by the first two, and by z3. With `--part I/N` only every N-th piece of the work from the I-th on is done,
-so that N machines or shells share it. Prints what was found, and what is undecided with the missing fact; 1 for any
-fault.
+`texts`, the default, are COUNT random kernels from SEED on, each at 12 sizes, some 2 seconds each: by the prover of
+known sizes (through `kernel.at`), by the interpreter that looks at each access, by the kernel traced for its sizes, and
+by z3 over the integers with sizes free. `brute` are fifty kernels at all sizes to 300 of one unknown, to 40 of two, and
+around the edges of tiles of three, by the first two, and by z3. With `--part I/N` only every N-th piece of work
+from the I-th on is done, so that N machines or shells share it; with `--seconds S` none is waited for later.
+Prints how far it is twice a minute, what was found, and what is undecided with the missing fact; 1 for any fault.
 """
 
 import argparse
@@ -75,21 +75,29 @@ def main() -> int:
     parser.add_argument("count", type=int)
     parser.add_argument("seed", type=int, nargs="?", default=0)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--only", nargs="+", choices=("texts", "brute"), default=["texts", "brute"])
+    parser.add_argument("--only", nargs="+", choices=("texts", "brute"), default=["texts"])
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--part", default="0/1", help="I/N: every N-th piece from the I-th on")
     parser.add_argument("--told", type=int, default=60, help="how many undecided lines are printed")
     options = parser.parse_args()
     first, every = map(int, options.part.split("/"))
     work = pieces(options.count, options.seed, options.only)[first::every]
     start, found, told, faults = time.monotonic(), Counter[str](), Counter[str](), []
+    done, shown = 0, start
     with get_context("spawn").Pool(options.processes) as pool:
         for counts, reasons, wrong in pool.imap_unordered(run, work):
             found += counts
             told += reasons
             faults += wrong
+            done += 1
             for line in wrong:
                 print(line, flush=True)
-    print(f"{len(work)} pieces of work in {time.monotonic() - start:.0f} s")
+            if time.monotonic() - start > options.seconds:
+                break
+            if time.monotonic() - shown > 30:
+                shown = time.monotonic()
+                print(f"  {done} of {len(work)} pieces, {len(faults)} faults", flush=True)
+    print(f"{done} of {len(work)} pieces of work in {time.monotonic() - start:.0f} s")
     for what, n in sorted(found.items()):
         print(f"  {n:7} {what}")
     print(f"undecided, or said of no call, with the reason ({len(told)}):")

@@ -16,7 +16,7 @@ from cutepy.gpu.trace.sizes import contradiction
 from cutepy.gpu.verify import Claim, Status
 from cutepy.layout import ceil_div
 
-#: Those of attention take minutes, and two take z3 seconds: `python -m tools.fuzz sizes` has all.
+#: Those of attention take minutes, and two take z3 seconds: `python tools/fuzz/sizes.py 0 --only brute` has all.
 NAMES = [name for name in subjects() if name not in ("example attention", "example causal", "example matmul")]
 FALSE = ("FALSE PROOF", "FALSE REFUTATION")
 
