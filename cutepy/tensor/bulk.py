@@ -279,21 +279,22 @@ def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
     """
     if not (isinstance(source.engine, ViewEngine) and isinstance(target.engine, ViewEngine)):
         return
-    if not np.may_share_memory(source.engine.memory, target.engine.memory):
-        return
     # Same elements in the same order: each is read before it is written.
     same = source.layout == target.layout and source.engine.address == target.engine.address
     if same and type(source.offset) is int and source.offset == target.offset and source.dtype is target.dtype:
         return
-    if _share_elements(source, target):
+    if share_elements(source, target):
         raise TensorError(
             f"{call}: {source} and {target} overlap, so elements would be overwritten before they are read; "
             "copy the source first"
         )
 
 
-def _share_elements(one: Tensor, other: Tensor) -> bool:
-    """Whether a byte of one tensor is a byte of the other; both are in host memory."""
+def share_elements(one: Tensor, other: Tensor) -> bool:
+    """Whether a byte of one tensor is a byte of the other; both are in host memory. What is packed in words counts as
+    all of their memory."""
+    if not np.may_share_memory(_memory_of(one), _memory_of(other)):
+        return False
     # NumPy decides exactly for strided views, within a bound on its work.
     left, right = leaf_view(one), leaf_view(other)
     if left is not None and right is not None:
@@ -311,10 +312,18 @@ def _share_elements(one: Tensor, other: Tensor) -> bool:
     return bool(touched[second - start].any())
 
 
+def _memory_of(tensor: Tensor) -> Array:
+    held: Any = getattr(tensor.engine, "words", tensor.engine)
+    memory: Array = held.memory
+    return memory
+
+
 def _bytes_of(tensor: Tensor) -> Array:
     """The address of every byte of the elements that exist."""
     engine = tensor.engine
-    assert isinstance(engine, ViewEngine)
+    if not isinstance(engine, ViewEngine):
+        memory = _memory_of(tensor)
+        return np.asarray(memory.ctypes.data + np.arange(memory.nbytes))
     table, mask = offset_table(tensor), mask_table(tensor)
     start = table.ravel() if mask is None else table[mask]
     width = engine.memory.itemsize

@@ -17,9 +17,8 @@ from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout, is_surjective
 from ...layout.symbolic.given import symbols_of
 from ...layout.values.coordinates import has_basis
-from ...layout.values.int_tuple import leaves
 from ...layout.values.layout import flat_modes
-from ...tensor.bulk import offset_range
+from ...tensor.bulk import offset_range, share_elements
 from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import in_words, make_tensor
@@ -304,7 +303,7 @@ class _Arguments:
                 self.tensors[slot].append(tensor)
                 return slot
             if isinstance(engine, ViewEngine) and isinstance(other, ViewEngine) and (engine.writable or other.writable):
-                if any(_share_elements(tensor, bound) for bound in self.tensors[slot]):
+                if any(share_elements(tensor, bound) for bound in self.tensors[slot]):
                     raise KernelError(f"{where} overlaps another argument in part; pass a copy of one of them")
         self.engines.append(engine)
         self.tensors.append([tensor])
@@ -390,30 +389,6 @@ def _same_memory(engine: ViewEngine | DeviceEngine, other: ViewEngine | DeviceEn
         one, two = engine.memory, other.memory
         return one.ctypes.data == two.ctypes.data and one.shape == two.shape and one.dtype == two.dtype
     return False
-
-
-def _share_elements(one: Tensor, two: Tensor) -> bool:
-    """Whether two tensors over arrays have an element in common; True where that is too hard to tell."""
-    try:
-        return bool(np.shares_memory(_elements(one), _elements(two), max_work=OVERLAP_WORK))  # type: ignore[arg-type] # NumPy's stubs know 0 and -1
-    except np.exceptions.TooHardError:
-        return True
-
-
-OVERLAP_WORK = 100_000
-"""Steps of NumPy's exact test of overlap, which is exponential in the number of axes: 10 ms."""
-
-
-def _elements(tensor: Tensor) -> Array:
-    """The elements of a tensor over an array as a view; where they are no strided ones, all of its memory."""
-    engine = tensor.engine
-    if isinstance(engine, PackedEngine):
-        engine = engine.words
-    elif isinstance(engine, ViewEngine) and isinstance(tensor.layout, Layout) and tensor.guard is None:
-        shape, stride = leaves(tensor.layout.shape), leaves(tensor.layout.stride)
-        return engine.strided(tensor.offset, shape, stride)
-    assert isinstance(engine, ViewEngine)
-    return engine.memory
 
 
 if TYPE_CHECKING:

@@ -224,11 +224,8 @@ class Trace:
         self.divergent.pop()
         self.held.pop()
         for stmt in self.blocks.pop():
-            bound = (
-                stmt.result if isinstance(stmt, ir.Atomic) else stmt.var if isinstance(stmt, ir.Let | ir.For) else None
-            )
-            if bound is not None:
-                self.closed[bound] = what
+            if stmt.binds is not None:
+                self.closed[stmt.binds] = what
 
     def checkpoint(self) -> Callable[[], None]:
         """A function that takes back what is emitted, declared and counted from here on."""
