@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from word_cases import BITS, KINDS, SMALL_FLOATS, WORDS, applied, joined, matvec, one_by_one, operands, parts, spread
+from word_cases import BITS, SMALL_FLOATS, WORDS, applied, joined, matvec, one_by_one, operands, parts, spread
 
 from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
@@ -71,11 +71,11 @@ def test_parts_at_places_that_data_decides(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", BITS)
 def test_whole_words_are_written(kind: str) -> None:
-    words = EVERY[100:164].copy()
+    words = EVERY[100:164] & (0xBFBFBFBF if kind in SMALL_FLOATS else 0xFFFFFFFF)  # no NaN
     want = parts(words, kind)
-    if kind in ("f16", *SMALL_FLOATS):
-        want = np.nan_to_num(want, posinf=1, neginf=-1)
-        words = want.astype(KINDS[kind]).view(np.uint32)
+    if kind == "f16":
+        want = np.nan_to_num(want)
+        words = want.astype(np.float16).view(np.uint32)
     found = np.zeros_like(words)
     joined.interpret(want, found, kind=kind)
     assert np.array_equal(found, words) and joined.verify(want, found, kind=kind).ok
@@ -191,7 +191,7 @@ def test_any_layout_over_the_parts(seed: int) -> None:
     kind = rng.choice([*BITS])
     shape = tuple(rng.choice([1, 2, 3, 4, 5, 8]) for _ in range(rng.randint(1, 3)))
     layout = Layout(shape, tuple(rng.choice([0, 1, 2, 3, 8, 16, 31]) for _ in shape))
-    start, words = rng.randint(0, 20), EVERY[: rng.randint(60, 120)] & 0x3FFF3FFF
+    start, words = rng.randint(0, 20), EVERY[: rng.randint(60, 120)] & 0x3F3F3F3F  # no NaN
     want = parts(words, kind)
     start = min(start, max(0, len(want) - layout.cosize))
     if layout.cosize > len(want):

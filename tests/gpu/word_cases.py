@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from cutepy import gpu
@@ -12,9 +11,10 @@ from cutepy.tensor.functions import IN_KERNELS, Word
 
 Array = np.ndarray[Any, Any]
 WORDS = [f for f in IN_KERNELS.values() if isinstance(f, Word)]
-SMALL_FLOATS = {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
-KINDS = {"u8": np.uint8, "i8": np.int8, "u16": np.uint16, "i16": np.int16, "f16": np.float16, **SMALL_FLOATS}
-BITS = {"i4": 4, "u4": 4, "i32": 32, "f32": 32, **{name: 8 * np.dtype(kind).itemsize for name, kind in KINDS.items()}}
+KINDS = {"u8": np.uint8, "i8": np.int8, "u16": np.uint16, "i16": np.int16, "f16": np.float16}
+BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "f16": 16, "i32": 32, "f32": 32}
+SMALL_FLOATS = {"bf16": 16, "e5m2": 8, "e4m3": 8}
+BITS |= SMALL_FLOATS
 
 
 def parts(words: Array, name: str) -> Array:
@@ -22,6 +22,15 @@ def parts(words: Array, name: str) -> Array:
     if BITS[name] == 4:
         fields = (words[:, None] >> np.arange(0, 32, 4, dtype=np.uint32)) & 15
         return ((fields.astype(np.int32) ^ 8) - 8 if name == "i4" else fields).ravel()
+    if name == "bf16":  # f32 cut short
+        return (words.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if name == "e5m2":  # f16 cut short
+        return (words.view(np.uint8).astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+    if name == "e4m3":
+        bits = words.view(np.uint8).astype(int)
+        exponent, fraction = bits >> 3 & 15, bits & 7
+        numbers = np.ldexp(fraction + 8.0 * (exponent > 0), np.maximum(exponent, 1) - 10)
+        return np.where(bits & 127 == 127, np.nan, np.where(bits > 127, -numbers, numbers)).astype(np.float32)
     found = words.view({"i32": np.int32, "f32": np.float32, **KINDS}[name])
     return found.astype({"i": np.int32, "u": np.uint32}.get(name[0], np.float32))
 
