@@ -14,8 +14,8 @@ from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import has_basis
-from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
-from ..layout.values.layout import _make, offset_bounds
+from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, map_leaves, tuple_add
+from ..layout.values.layout import _make, flat_modes, offset_bounds
 from ..lazy import numpy as np
 from .bulk import confined, offset_range
 from .dtypes import ML_DTYPES, PACKED, DType, as_dtype, c64, f32, i32, u32
@@ -353,6 +353,8 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
         raise TensorError(
             f"{call}: only plain tensors in host memory, and of 32 bits in kernels, are recast; copy it first"
         )
+    if getattr(held, "takes_coordinates", False):
+        return _along_axis(call, tensor, held, wanted)
     layout = tensor.layout if new == old else recast_layout(new, old, tensor.layout)
     if layout.size * new != tensor.size * old:
         raise TensorError(f"{call}: {tensor.size} elements of {_width(old)} are no whole number of {_width(new)}")
@@ -368,6 +370,29 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     memory = held.memory[:whole].view(wanted.numpy)
     view = ViewEngine(memory, wanted, held.origin * old // new, held.space, held.name)
     return Tensor(view, layout, first // new - view.origin)
+
+
+def _along_axis(call: str, tensor: Tensor, words: Engine, wanted: DType) -> Tensor:
+    """The tensor of `wanted` elements over words that are told by coordinates, along the axis whose stride is 1."""
+    axis, per = getattr(words, "unit_axis", None), tensor.dtype.bits // wanted.bits
+    if axis is None or not per or words.dtype.bits % wanted.bits:
+        raise TensorError(f"{call}: along an axis of stride 1, to as many bits or fewer, which divide those of a word")
+
+    def of_axis(step: Any) -> bool:
+        return getattr(step, "path", ()) == (axis,)
+
+    assert isinstance(tensor.layout, Layout)
+    modes: list[tuple[Any, Any]] = [*flat_modes(tensor.layout)]
+    extents = iter([n * per if of_axis(step) and step.value == 1 else n for n, step in modes])
+    steps = iter([step * per if of_axis(step) and step.value != 1 else step for _, step in modes])
+    shape = map_leaves(lambda _n: next(extents), tensor.layout.shape)
+    layout = _make(shape, map_leaves(lambda _n: next(steps), tensor.layout.shape))
+    first = [*leaves(tensor.offset)] if isinstance(tensor.offset, tuple) else [tensor.offset]
+    first += [0] * (axis + 1 - len(first))
+    first[axis] = first[axis] * per
+    if layout.size != tensor.size * per:
+        raise TensorError(f"{call}: it has no mode along the axis of stride 1; recast what it is a part of")
+    return Tensor(words if wanted is words.dtype else PackedEngine(words, wanted, axis), layout, tuple(first))
 
 
 def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DType) -> Tensor:

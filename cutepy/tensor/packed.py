@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import TensorError
+from ..layout.values.int_tuple import leaves
 from ..lazy import numpy as np
 from .decompositions import Language
 from .dtypes import DType, SmallFloat
@@ -59,6 +60,23 @@ class PackedEngine:
 
     words: Engine
     dtype: DType
+    axis: int | None = None
+    """Where words are told by coordinates, so are elements: they share a word along this axis."""
+
+    @property
+    def takes_coordinates(self) -> bool:
+        return self.axis is not None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The shape whose coordinates they are."""
+        extents: tuple[Any, ...] = getattr(self.words, "shape", ())
+        return tuple([n * self.per if axis == self.axis else n for axis, n in enumerate(extents)])
+
+    @property
+    def nearest_first(self) -> Any:
+        """What the words know of the order of coordinates in memory, if anything."""
+        return getattr(self.words, "nearest_first", None)
 
     @property
     def space(self) -> Space:
@@ -88,6 +106,12 @@ class PackedEngine:
 
     def split(self, offsets: Any) -> tuple[Any, Any]:
         """The words, and where the elements are inside of them."""
+        if self.axis is not None:
+            axes = [*leaves(offsets)] if isinstance(offsets, tuple) else [offsets]
+            axes += [0] * (self.axis + 1 - len(axes))
+            inside = axes[self.axis] % self.per
+            axes[self.axis] = axes[self.axis] // self.per
+            return tuple(axes), inside
         table = np.asarray(offsets) if isinstance(offsets, (list, tuple)) else offsets
         return table // self.per, table % self.per
 

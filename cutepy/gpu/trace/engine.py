@@ -200,6 +200,7 @@ class BufferEngine:
 
     def store_packed(self, split: tuple[Any, Any], dtype: DType, values: Any, where: Mask = None) -> None:
         """Write whole words, given by their parts. Raises KernelError for a part of a word."""
+        places: Any
         places, words, masks = whole_words(split, dtype, values, where, self.name)
         self.store(places, boxed([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
 

@@ -48,6 +48,11 @@ class MappedEngine(BufferEngine):
         """The shape whose coordinates they are."""
         return self.extents
 
+    @property
+    def unit_axis(self) -> int | None:
+        """The axis whose stride is 1, if one's is."""
+        return self.strides.index((None, 1)) if (None, 1) in self.strides else None
+
     def within(self, coordinates: Sequence[tuple[Any, Any]]) -> BufferEngine:
         """As of any array; what stays below an extent that is not known, the coordinates of each access say."""
         return BufferEngine.within(self, [(as_value(x), n) for x, n in coordinates if isinstance(n, int)])

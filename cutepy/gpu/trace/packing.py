@@ -52,18 +52,21 @@ def _field(word: ir.Expr, inside: Any, dtype: DType) -> ir.Expr:
 
 def whole_words(
     split: tuple[Any, Any], dtype: DType, values: Any, where: Any, name: str
-) -> tuple[Objects, Objects, Objects | None]:
-    """(indices of words, their new values, predicates or None) of a store that writes all fields of each word.
+) -> tuple[Objects | tuple[Objects, ...], Objects, Objects | None]:
+    """(indices of words, or their coordinates axis by axis; their new values; predicates or None) of a store that
+    writes all fields of each word.
 
     Raises KernelError where fields of a word are missing: another thread may own them.
     """
     per, place = 32 // dtype.bits, user_place()
     # 1. Group the fields by word; simplified indices of one word are one expression.
-    words = [simplify(ir.as_expr(w)) for w in np.asarray(split[0], object).ravel()]
-    shape = np.shape(np.asarray(split[0], object))
+    axes = split[0] if isinstance(split[0], tuple) else (split[0],)
+    tables = np.broadcast_arrays(*[np.asarray(axis, object) for axis in axes])
+    words = [tuple([simplify(ir.as_expr(w)) for w in word]) for word in zip(*[t.ravel() for t in tables], strict=True)]
+    shape = tables[0].shape
     flat = np.broadcast_to(np.asarray(values, object), shape).ravel()
     masks = np.broadcast_to(np.asarray(where, object), shape).ravel()
-    fields_of: dict[ir.Expr, dict[int, tuple[Any, Any]]] = {}
+    fields_of: dict[tuple[ir.Expr, ...], dict[int, tuple[Any, Any]]] = {}
     for word, inside, value, mask in zip(words, np.asarray(split[1], object).ravel(), flat, masks, strict=True):
         at = simplify(ir.as_expr(inside))
         number = int(at.value) if isinstance(at, ir.Const) else -1
@@ -72,12 +75,14 @@ def whole_words(
     for word, fields in fields_of.items():
         if set(fields) != set(range(per)) or any(mask is not fields[0][1] for _, mask in fields.values()):
             raise KernelError(
-                f"{place}: store of {dtype} in a part of word {word} of {name}: the rest may be another thread's; let "
-                f"one thread write {per} neighbours, by copy or fill of a fragment, or make words with gpu.pack4xI8"
+                f"{place}: store of {dtype} in a part of word {', '.join(map(str, word))} of {name}: the rest may be "
+                f"another thread's; let one thread write {per} neighbours, by copy or fill of a fragment, or make "
+                "words with gpu.pack4xI8"
             )
     new = [_packed([fields[i][0] for i in range(per)], dtype, place) for fields in fields_of.values()]
     kept = None if where is None else boxed([fields[0][1] for fields in fields_of.values()])
-    return boxed(fields_of), boxed(new), kept
+    places = tuple([boxed(axis) for axis in zip(*fields_of, strict=True)])
+    return places if isinstance(split[0], tuple) else places[0], boxed(new), kept
 
 
 def boxed(values: Iterable[Any]) -> Objects:
