@@ -185,7 +185,7 @@ def scan(dtype: str) -> None:
 
 def int4(rows: int, columns: int) -> None:
     """A matrix of 4-bit weights times a vector of f16; torch has the same weights in f16."""
-    from int4_matvec import GROUP, matvec
+    from int4_matvec import GROUP, THREADS, matvec, plan_of
 
     from cutepy import gpu, make_tensor, recast
 
@@ -195,13 +195,14 @@ def int4(rows: int, columns: int) -> None:
     host = recast(make_tensor(packed), "i4")
     weights, y = gpu.array(host), gpu.array(np.zeros(rows, np.float32))
     on = gpu.array(scales), gpu.array(x)
-    there = None
+    there, limits = None, gpu.default_device().limits
+    plan = plan_of(rows, columns // GROUP, limits.invocations if limits.workgroup_bytes >= 1 << 15 else THREADS)
     low = (packed.astype(np.int8) << 4) >> 4, packed.astype(np.int8) >> 4
     if torch() is not None:
         full = np.stack(low, 2).reshape(rows, columns) * np.repeat(scales, GROUP, 1)
         there = partial(torch().mv, *on_torch(full.astype(np.float16), x))
     moved = rows * columns / 2 + 4 * scales.size + 2 * columns + 4 * rows
-    words = told(f"int4 x f16, {rows} x {columns}", moved, "GB/s", lambda: matvec(weights, *on, y), there)
+    words = told(f"int4 x f16, {rows} x {columns}", moved, "GB/s", lambda: matvec(weights, *on, y, plan=plan), there)
     part = np.stack(low, 2).reshape(rows, columns)[:64].astype(np.float64) * np.repeat(scales[:64], GROUP, 1)
     say(words, "(torch: its time, of f16 weights)", "|", error(y.numpy()[:64], part @ x.astype(np.float64)))
 

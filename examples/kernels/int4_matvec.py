@@ -9,42 +9,50 @@ from example import Example, main
 
 from cutepy import _, ceil_div, copy, gpu, local_tile, make_tensor, recast, reduce, size
 
-THREADS, GROUP, ROWS, MOST, PARTS = 256, 32, 4, 64, 512
+THREADS, GROUP, MOST = 256, 32, 64
+
+
+def plan_of(rows, groups, threads=THREADS):
+    """The rows and the threads of a workgroup of at most so many threads, of which two share a group of x."""
+    threads = min(threads, 64 * ceil_div(groups, 32))
+    workgroups, most = (256, MOST) if threads <= THREADS else (128, MOST // 2)  # one or two a processor of a large GPU
+    return min(most, 4 * ceil_div(rows, 4 * workgroups)), threads
 
 
 @gpu.kernel
 def matvec(weights, scales, x, y, *, plan=None):  # (rows, columns) of i4, (rows, columns / 32), (columns), (rows)
-    groups = size(x) // GROUP  # of any number of rows and columns by a plan: the rows and the threads of a workgroup
-    rows, threads = plan or (min(MOST, ROWS * ceil_div(size(y), ROWS * PARTS)), min(THREADS, 32 * ceil_div(groups, 32)))
+    groups = size(x) // GROUP  # of any number of rows and columns by a plan
+    rows, threads = plan or plan_of(size(y), groups)
     gpu.launch(grid=ceil_div(size(y), rows), threads=threads)
-    words, first = recast(weights, "u32"), gpu.workgroup.x * rows
+    words, first, half = recast(weights, "u32"), gpu.workgroup.x * rows, gpu.lane % 2
     sums = gpu.shared("f32", (rows, threads // 4))  # of subgroups, which have four threads at least
-    ahead, factors, mine = make_tensor("u32", (4, ROWS)), make_tensor("f32", ROWS), make_tensor("u32", 4)
-    for r in gpu.loop(rows, step=ROWS):
-        if gpu.lane < ROWS:
+    ahead, factors, mine = make_tensor("u32", (4, 2)), make_tensor("f32", 2), make_tensor("u32", 4)
+    for r in gpu.loop(rows, step=4):
+        if gpu.lane < 4:
             sums[r + gpu.lane, gpu.subgroup] = 0.0
-    for k in gpu.loop(groups, step=threads):
-        group = gpu.minimum(k + gpu.thread, groups - 1)
+    pair = (gpu.subgroup * gpu.subgroup_size + gpu.lane) // 2  # of threads: one has the even rows, one the odd ones
+    for k in gpu.loop(groups, step=threads // 2):
+        group = gpu.minimum(k + pair, groups - 1)
 
         def bring(r, i, group=group):
-            row = gpu.minimum(first + r + i, size(y) - 1)
+            row = gpu.minimum(first + r + 2 * i + half, size(y) - 1)
             copy(local_tile(words(row, _), 4, group), ahead(_, i))
             factors[i] = scales[row, group]
 
-        for i in range(ROWS):
+        for i in range(2):
             bring(0, i)
-        digits, unit = in_bytes(local_tile(x, GROUP, group))
-        unit = gpu.select(k + gpu.thread < groups, unit, 0.0)
-        for r in gpu.loop(rows, step=ROWS):
+        digits, unit = in_bytes(local_tile(x, GROUP // 2, 2 * group + half), half == 1)
+        unit = gpu.select(k + pair < groups, unit, 0.0)
+        for r in gpu.loop(rows, step=4):
             totals = []
-            for i in range(ROWS):
+            for i in range(2):
                 copy(ahead(_, i), mine)
                 factor = factors[i] * unit
-                if r + ROWS < rows:
-                    bring(r + ROWS, i)
+                if r + 4 < rows:
+                    bring(r + 4, i)
                 totals.append(product(mine, digits) * factor)
-            total = summed(totals)
-            if gpu.lane < ROWS:
+            total = summed(*totals)
+            if gpu.lane < 4:
                 sums[r + gpu.lane, gpu.subgroup] += total
     gpu.barrier()
     if gpu.thread < rows and first + gpu.thread < size(y):
@@ -54,18 +62,29 @@ def matvec(weights, scales, x, y, *, plan=None):  # (rows, columns) of i4, (rows
         y[first + gpu.thread] = total
 
 
-def in_bytes(v):
-    """A group as whole numbers: digits[place][word][half], bytes of every other of 8; and the unit, over 16."""
-    values = make_tensor("f32", GROUP)
+def in_bytes(v, second):
+    """A group, of which two threads have a half each, as whole numbers in both: digits[place][word][half], bytes of
+    every other of 8; and the unit, over 16."""
+    values = make_tensor("f32", GROUP // 2)
     copy(v, values)
     top = reduce(values, 2.0**-100, lambda a, b: gpu.maximum(a, gpu.absolute(b)))
+    top = gpu.maximum(top, gpu.subgroup_shuffle_xor(top, 1))
     power = gpu.bitcast(top, "u32") & 0x7F800000  # the bits of a power of two, not above the greatest
     up = gpu.bitcast((254 + 20 << 23) - power, "f32")  # 2^20 over it
     low = 1.5 * 2.0**23 + 0x8080  # and n more is a float whose lowest bits are n, the digits 128 more
-    whole = [gpu.bitcast(gpu.fma(values[i], up, low), "u32") for i in range(GROUP)]
-    fours = [[whole[8 * word + half : 8 * word + 8 : 2] for half in range(2)] for word in range(4)]
-    digits = [[[packed(four, place) for four in halves] for halves in fours] for place in range(3)]
+    whole = [gpu.bitcast(gpu.fma(values[i], up, low), "u32") for i in range(GROUP // 2)]
+    fours = [[whole[8 * word + half : 8 * word + 8 : 2] for half in range(2)] for word in range(2)]
+    digits = []
+    for place in range(3):
+        own = [[packed(four, place) for four in halves] for halves in fours]
+        other = [[gpu.subgroup_shuffle_xor(word, 1) for word in halves] for halves in own]
+        digits.append(chosen(second, other, own) + chosen(second, own, other))
     return digits, gpu.bitcast(power, "f32") * 2.0**-24
+
+
+def chosen(condition, a, b):
+    """Of two lists of pairs the first where the condition holds."""
+    return [[gpu.select(condition, *pair) for pair in zip(*pairs, strict=True)] for pairs in zip(a, b, strict=True)]
 
 
 def packed(four, place):
@@ -76,23 +95,20 @@ def packed(four, place):
 
 def product(words, digits):
     """The weights of a group, the low and the high half of each byte, times its digits: 16 times as much."""
-    found = [0, 0, 0]
+    sums = [0, 0, 0]
     for place in range(3):
         for word in range(4):
             for half in range(2):
                 part = (words[word] if half else words[word] << 4) & 0xF0F0F0F0
-                found[place] += gpu.dot4I8Packed(part, digits[place][word][half])
-    low = found[0] + 256 * found[1]  # below 2^28
-    return gpu.cast(low, "f32") + 65536.0 * gpu.cast(found[2], "f32")
+                sums[place] += gpu.dot4I8Packed(part, digits[place][word][half])
+    low, middle, high = (gpu.cast(total, "f32") for total in sums)  # below 2^20, so exact
+    return gpu.fma(high, 65536.0, gpu.fma(middle, 256.0, low))
 
 
-def summed(totals):
-    """The sum of number i over a subgroup, in those of its threads that are i modulo 4: by halves, then by steps."""
-    for step in (1, 2):
-        upper = gpu.lane // step % 2 == 1
-        pairs = zip(totals[::2], totals[1::2], strict=True)
-        totals = [gpu.select(upper, b, a) + gpu.subgroup_shuffle_xor(gpu.select(upper, a, b), step) for a, b in pairs]
-    total, step = totals[0], 4
+def summed(a, b):
+    """The sums over every other lane of a, in the lower half of each four lanes, and of b, in the upper half."""
+    upper = gpu.lane // 2 % 2 == 1
+    total, step = gpu.select(upper, b, a) + gpu.subgroup_shuffle_xor(gpu.select(upper, a, b), 2), 4
     while step < gpu.subgroup_size:
         total += gpu.subgroup_shuffle_xor(total, step)
         step *= 2

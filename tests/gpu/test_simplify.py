@@ -3,7 +3,7 @@
 import pytest
 from expressions import evaluate, examine
 
-from cutepy.gpu.ir import Binary, Expr, Var, call, const, nodes, param, var
+from cutepy.gpu.ir import Binary, Const, Expr, Var, call, const, nodes, param, var
 from cutepy.gpu.ir.simplify import from_linear, simplify
 from cutepy.layout.affine import Congruent
 from cutepy.tensor.dtypes import bool_, i32, u32
@@ -94,3 +94,12 @@ def test_a_sum_has_the_type_that_is_asked_for() -> None:
             sums = [node for node in nodes(found) if isinstance(node, Binary)]
             assert found.dtype is dtype and sums
             assert all({x.dtype for x in node.operands} == {node.dtype} for node in sums), found
+
+
+def test_results_of_functions_are_multiplied_together() -> None:
+    """256 times two products of bytes is one multiplication: `256 * (a + b)` is not written out by terms."""
+    a, b, c = (call("dot4I8Packed", T * i, N) for i in (1, 3, 5))
+    value = simplify(c + 256 * (a + b) - 256 * c)
+    factors = [n for n in nodes(value) if isinstance(n, Binary) and n.op == "*" and n.dtype is i32]
+    assert [int(n.right.value) for n in factors if isinstance(n.right, Const)] == [256, 255]
+    assert simplify(value) is value

@@ -78,7 +78,7 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     """The sum as an expression of that type, in the one order that its terms have."""
     if not form.terms:
         return const(form.constant, dtype)
-    form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
+    form = _together(_rejoin(form if isinstance(form, Congruent) else form.modulo()), dtype)
     half = U32_LIMIT // 2  # modulo 2^32 it is -half
     terms = sorted(((atom, half if c == -half else c) for atom, c in form.terms.items()), key=_order)
     total: Expr = const(0, dtype)
@@ -91,6 +91,19 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
             term = binary("*", term, const(abs(c), dtype))
         total = binary("+" if c > 0 else "-", total, term)
     return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype)) if constant else total
+
+
+def _together(form: Sum, dtype: DType) -> Sum:
+    """The sum with c * f(x) + c * g(y) as c * (f(x) + g(y)), for results of functions: no rule takes these apart."""
+    alike: dict[int, dict[Expr, int]] = {}
+    for atom, c in form.terms.items():
+        if type(atom) is Call and abs(c) > 1 and atom.dtype is dtype:
+            alike.setdefault(c, {})[atom] = 1
+    for c, ones in alike.items():
+        if len(ones) > 1:
+            rest = {atom: by for atom, by in form.terms.items() if atom not in ones}
+            form = Congruent({**rest, from_linear(Congruent(ones, 0), dtype): c}, form.constant)
+    return form
 
 
 def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:

@@ -359,7 +359,8 @@ class Kernel:
     how many threads a subgroup has at least, for the shuffles to be those that were meant; 0 if any number does.
     `varying` says what is asked of subgroups that may depend on their size, each with its line. Where sizes are not
     known, `sizes` says what is, and `grid` is the largest that there may be. `subgroup` is the size of subgroups
-    that it is for, 0 if it is for any.
+    that it is for, 0 if it is for any. Of the workgroup arrays named in `widened` a vector is loaded and stored where
+    fewer of its elements are set.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -386,6 +387,7 @@ class Kernel:
     varying: tuple[str, ...] = ()
     sizes: SizeFacts | None = None
     subgroup: int = 0
+    widened: frozenset[str] = frozenset()
 
     @property
     def threads(self) -> int:

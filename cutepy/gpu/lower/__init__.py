@@ -13,7 +13,7 @@ from ..ir import Kernel, check
 from ..runtime.program import Access, Binding, ParamType, Program, ProgramParam
 from ..targets.wgsl import Dialect, write_wgsl
 from .branch_on_predicates import branch_on_predicates
-from .choose_widths import choose_widths
+from .choose_widths import choose_widths, could_be_wider
 from .drop_coordinates import drop_coordinates
 from .drop_stated import drop_stated, stated_alone
 from .drop_unused import drop_unused
@@ -119,4 +119,14 @@ def _matrices(kernel: Kernel) -> dict[ir.Buffer, list[int]]:
     return found
 
 
-__all__ = ["PASSES", "Pass", "compile_kernel", "drop_stated", "drop_unused", "finish", "lower", "stated_alone"]
+__all__ = [
+    "PASSES",
+    "Pass",
+    "compile_kernel",
+    "could_be_wider",
+    "drop_stated",
+    "drop_unused",
+    "finish",
+    "lower",
+    "stated_alone",
+]

@@ -16,7 +16,8 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` with each array over the widest vectors that all its stores and its widest loads agree on.
 
     A store never writes a lane of a declared vector alone: WGSL may write the whole vector, and lose what other threads
-    write to its other lanes. Atomics and matrices address single elements. Bools in memory become u32, which the host
+    write to its other lanes. In an array of `kernel.widened` the whole vector is loaded and stored, and proven so.
+    Atomics and matrices address single elements. Bools in memory become u32, which the host
     and the device lay out alike.
     """
     atomic = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Atomic)}
@@ -53,7 +54,8 @@ def widths_of(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
         # The widest load, unless a store is narrower; where nothing is read, the narrowest store.
         width = max(read.get(buffer, {1}))
         if buffer in stores:
-            width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
+            narrow = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
+            width = max(width, *stores[buffer]) if buffer.name in kernel.widened else narrow
         widths[buffer] = 1 if buffer in scalar else width
     return widths
 
@@ -111,6 +113,14 @@ class _Widen:
         if value.lanes == width:
             return [ir.Store(buffer, _in_vectors(old.index, buffer), value, old.place)]
         lanes = [ir.component(value, i) for i in range(value.lanes)]
+        if value.lanes < width:  # v = b[i // width]; b[i // width] = v with some lanes set
+            index, at = _in_vectors(old.index, buffer), simplify(old.index % width)
+            whole = ir.var(buffer.name, buffer.dtype, lanes=width)
+            found = [ir.component(whole, i) for i in range(width)]
+            for lane, new in enumerate(lanes):
+                found = [ir.select(simplify(at + lane == ir.const(i)), new, held) for i, held in enumerate(found)]
+            load = ir.load(buffer, index, lanes=width, place=old.place)
+            return [ir.Let(whole, load, old.place), ir.Store(buffer, index, ir.vector(*found), old.place)]
         return [
             ir.Store(buffer, _in_vectors(old.index + i, buffer), ir.vector(*lanes[i : i + width]), old.place)
             for i in range(0, value.lanes, width)
@@ -132,3 +142,40 @@ def _in_vectors(index: ir.Expr, buffer: ir.Buffer) -> ir.Expr:
     if isinstance(index, ir.Const):
         return ir.const(int(index.value) // width)
     return quotient(simplify(index), width)
+
+
+def could_be_wider(kernel: ir.Kernel) -> frozenset[str]:
+    """The workgroup arrays, but for atomic ones, with a store of one element by one thread alone, or by threads whose
+    elements are whole vectors apart, and with no other store of one element."""
+    single: dict[ir.Buffer, bool] = {}
+
+    def walk(block: ir.Block, alone: bool) -> None:
+        for stmt in block:
+            if isinstance(stmt, ir.Change) and stmt.buffer.space == ir.AddressSpace.WORKGROUP:
+                if not isinstance(stmt, ir.Store):
+                    single[stmt.buffer] = False
+                elif stmt.value.lanes == 1:
+                    single[stmt.buffer] = single.get(stmt.buffer, True) and (alone or _apart(stmt.index))
+            for inner in stmt.blocks:
+                walk(inner, alone or (isinstance(stmt, ir.If) and inner is stmt.blocks[0] and _one_thread(stmt)))
+
+    walk(kernel.body, False)
+    return frozenset(buffer.name for buffer, holds in single.items() if holds)
+
+
+def _one_thread(stmt: ir.If) -> bool:
+    """Whether the condition holds in one thread of a workgroup."""
+    return any(
+        isinstance(x, ir.Binary) and x.op == "==" and isinstance(x.right, ir.Const) and _is_thread(x.left)
+        for x in ir.conjuncts(stmt.condition)
+    )
+
+
+def _apart(index: ir.Expr) -> bool:
+    """Whether an index counts whole vectors of 4 from thread to thread, and always the same lane of them."""
+    terms = linear(simplify(index)).terms
+    return any(map(_is_thread, terms)) and not any(c % 4 for c in terms.values())
+
+
+def _is_thread(atom: ir.Expr) -> bool:
+    return isinstance(atom, ir.Builtin) and atom.name == "local_invocation_index"

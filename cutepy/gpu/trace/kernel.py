@@ -76,6 +76,7 @@ from ..verify import (
     conditions_for_all_sizes,
     needs_checks,
     verify,
+    with_wider_vectors,
 )
 from ..verify.collect import uses_matrices
 from ..verify.confine import confine
@@ -182,6 +183,7 @@ class Traced:
         """The same, with the program that everything else is made of."""
         if self.arena is not None:
             with new_arena(self.arena):
+                self.kernel = with_wider_vectors(self.kernel)
                 self.ready = confine(self.kernel, self.views)
                 self.programs["naga", True] = compile_kernel(self.ready)
             self.arena = None

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from ...errors import KernelError
 from ...layout.affine import Affine
 from ..ir import Buffer, Expr, Kernel, Stated, Stmt, check, map_statements, new_arena, statements
-from ..lower import drop_stated, lower
+from ..lower import could_be_wider, drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
 from .barriers import decide_barriers, decide_whole
@@ -217,6 +217,25 @@ def needs_checks(kernel: Kernel) -> bool:
         # bounds.
         models = (understood(form, size) for form in forms for size in _sizes(ready, Limits()))
         return not all(decide_loops(m).status is Status.PROVEN and is_in_bounds(m, _racing(m)) for m in models)
+
+
+def with_wider_vectors(kernel: Kernel) -> Kernel:
+    """`kernel` with its shared arrays over wider vectors than its narrowest stores, where no other thread is proven to
+    touch a vector while one of its elements is set: WGSL may write the whole of it then."""
+    names = could_be_wider(kernel)
+    if not names or 0 in kernel.grid:
+        return kernel
+    wider = replace(kernel, widened=names)
+    if [b.width for b in lower(kernel).local] == [b.width for b in lower(wider).local]:
+        return kernel
+    for size in _sizes(lower(wider), Limits()):
+        with new_arena():
+            model = understood(lower(wider), size)
+            barriers, races = _order(model)
+            claims = [v for v in (*races, *_if_held(barriers, decide_written(model))) if v.array in names]
+        if any(v.status is not Status.PROVEN for v in (barriers, *claims)):
+            return kernel
+    return wider
 
 
 def check_matrices(kernel: Kernel) -> None:
