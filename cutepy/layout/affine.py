@@ -56,6 +56,13 @@ class Affine(Generic[Atom, Constant]):
             lo, hi = (lo + c * a, hi + c * b) if c > 0 else (lo + c * b, hi + c * a)
         return lo, hi
 
+    def greatest(self, bounds: Bounds[Atom]) -> int:
+        """The largest value."""
+        hi = self.constant if isinstance(self.constant, int) else int(self.constant.max())
+        for atom, c in self.terms.items():
+            hi += c * bounds(atom)[c > 0]
+        return hi
+
     def split(self, by: int) -> "tuple[Affine[Atom, Constant], Affine[Atom, Constant]]":
         """Euclid's split: (high, low) with this sum equal to by * high + low, the constant of `low` in 0..by-1.
 
@@ -86,7 +93,7 @@ class Affine(Generic[Atom, Constant]):
         >>> Affine({"x": 1}, 0).upper({"x": (0, 99), "y": (0, 8)}.__getitem__, [x_below_y])
         7
         """
-        best = self.interval(bounds)[1]
+        best = self.greatest(bounds)
         if depth == 0 or (enough is not None and best <= enough):
             return best
         for limit in limits[:_LIMITS]:

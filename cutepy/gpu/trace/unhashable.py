@@ -17,6 +17,9 @@ from .state import tracing
 
 _lock = Lock()
 _open = 0
+_identity = object.__hash__
+#: Names of cutepy's modules that have asked for a hash: these ask most often.
+_own: set[str] = set()
 
 
 @contextmanager
@@ -33,20 +36,24 @@ def unhashable() -> Iterator[None]:
         with _lock:
             _open -= 1
             if not _open:
-                Expr.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+                Expr.__hash__ = _identity  # type: ignore[method-assign, assignment]
 
 
 def _guarded_hash(self: Expr) -> int:
     frame = sys._getframe(1)
-    while (module := frame.f_globals.get("__name__", "").partition(".")[0]) != "cutepy":
+    if (name := frame.f_globals.get("__name__", "")) in _own:
+        return _identity(self)
+    while (module := name.partition(".")[0]) != "cutepy":
         if module not in sys.stdlib_module_names and module != "numpy":
             if tracing() is not None:
                 _refuse(self)
-            break
+            return _identity(self)
         if frame.f_back is None:
-            break
+            return _identity(self)
         frame = frame.f_back
-    return object.__hash__(self)
+        name = frame.f_globals.get("__name__", "")
+    _own.add(name)
+    return _identity(self)
 
 
 def _refuse(value: Expr) -> NoReturn:

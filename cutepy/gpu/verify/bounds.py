@@ -34,21 +34,8 @@ from ..ir import (
 )
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear, quotient, remainder, simplify
-from .model import Access, Domain, Model, SampleData, named
+from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, named
 from .verdict import Claim, Status, Verdict, Witness
-
-Form = Affine[Expr, Integers]
-Wrapping = Congruent[Expr, Integers]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GuardFacts:
-    """What the guards of an access say: the threads that may be there (`mask`), sums that are 0 or less for these, and
-    values that guards compare although their sums may wrap: an atom, and what it is congruent to."""
-
-    mask: Mask
-    limits: tuple[Form, ...]
-    names: tuple[tuple[Wrapping, Expr], ...] = ()
 
 
 def sum_of(model: Model, value: Expr) -> Wrapping:
@@ -67,24 +54,39 @@ def sum_of(model: Model, value: Expr) -> Wrapping:
     return form
 
 
-def facts_of(model: Model, access: Access) -> GuardFacts:
-    """What is sure where `access` happens. A guard that cannot be used is left out: more may happen, never less."""
+def facts_of(model: Model, access: Access, about: tuple[Expr, ...] = ()) -> GuardFacts:
+    """What is sure where `access` happens, for a claim `about` these values, or about its index. A guard that cannot be
+    used is left out: more may happen, never less.
+
+    The guards say it, but for products in the values, and elements of sorted arrays: most accesses under the same
+    guards have the same facts.
+    """
+    values = about or (access.index,)
+    products = tuple([atom for value in (*values, *access.guards) for atom in _products(value)])
+    asked = access.guards, products, values if model.orders else ()
+    if (known := model.facts_under.get(asked)) is None:
+        known = model.facts_under[asked] = _facts_of(model, access.guards, products, values)
+    return known
+
+
+def _facts_of(
+    model: Model, guards: tuple[Expr, ...], products: tuple[Expr, ...], values: tuple[Expr, ...]
+) -> GuardFacts:
     mask = np.ones(model.threads, bool)
     # 1. Guards of the thread's id alone: a table of the threads where they hold.
-    for guard in access.guards:
+    for guard in guards:
         if model.leaves(guard) <= frozenset((model.tid,)):
             mask = mask & model.table(guard).astype(bool)
     # 2. The other guards, as sums that are at most 0.
     found = GuardFacts(mask, ())
     if mask.any():
-        for guard in access.guards:
+        for guard in guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
                 found = assume(model, found, guard)
-        products = [atom for value in (access.index, *access.guards) for atom in _products(value)]
         if products and found.mask.any():
             known = times_limits(products, found.limits, int(np.count_nonzero(found.mask)))
             found = GuardFacts(found.mask, tuple(known)) if known else found
-            for guard in access.guards if known else ():
+            for guard in guards if known else ():
                 if not model.leaves(guard) <= frozenset((model.tid,)):
                     found = assume(model, found, guard)
         mask = found.mask
@@ -93,7 +95,7 @@ def facts_of(model: Model, access: Access) -> GuardFacts:
             told = [Affine(fact.terms, np.full(count, fact.constant, np.int64)) for fact in model.facts]
             found = replace(found, limits=(*found.limits, *told))
         if model.orders:
-            found = replace(found, limits=(*found.limits, *ascents(model, (access.index, *access.guards), mask)))
+            found = replace(found, limits=(*found.limits, *ascents(model, (*values, *guards), mask)))
     return _without_idle(found)
 
 

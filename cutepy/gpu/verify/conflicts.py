@@ -23,9 +23,6 @@ from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
 from .bounds import (
     Ascent,
-    Form,
-    GuardFacts,
-    Wrapping,
     ascent,
     facts_of,
     last_of,
@@ -35,7 +32,7 @@ from .bounds import (
     sum_of,
     times_bound,
 )
-from .model import Access, Domain, Model, SampleData, named, typed
+from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, named, typed
 from .tickets import Ticket
 from .verdict import Status, Witness
 

@@ -11,7 +11,7 @@ Where ids can be eliminated and sizes are left, that is a condition of the launc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from math import gcd
 
@@ -20,9 +20,9 @@ import numpy as np
 from ...layout.affine import Affine
 from ..ir import Binary, Buffer, Call, Const, Expr, Param, SizeFacts, nodes
 from ..ir.ranges import Integers, domain, exact, range_of
-from .bounds import Form, GuardFacts, facts_of, near, product_limits, restrict, sum_of
+from .bounds import facts_of, near, product_limits, restrict, sum_of
 from .conflicts import Ownership, owned_by
-from .model import Access, Model
+from .model import Access, Form, GuardFacts, Judged, Model
 from .verdict import Claim, Status, Verdict
 
 Sum = Affine[Expr, int]
@@ -31,15 +31,6 @@ Products = Mapping[Expr, tuple[int, Expr, Expr]]
 _DEPTH = 5
 #: Values of an id that are few enough to take its end instead of a limit.
 _FEW = 1 << 12
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is known of a claim: it follows, it holds where these sums of parameters are 0 or less, or `reason` says
-    why neither is known."""
-
-    conditions: tuple[Sum, ...] = ()
-    reason: str = ""
 
 
 def lanes_of(access: Access) -> list[tuple[tuple[Expr, int | Expr], ...]]:
@@ -56,15 +47,13 @@ def decide_coordinates(model: Model, buffer: Buffer, accesses: Sequence[Access])
         if len(access.coordinates) < len(buffer.shape) * access.lanes:
             reasons.setdefault(f"{access.text}: it does not say its coordinates")
             continue
-        facts = facts_of(model, access)
+        facts = facts_of(model, access, tuple([coordinate for coordinate, _ in access.coordinates]))
         if not facts.mask.any():
             continue
-        seen: set[tuple[Expr, object]] = set()
-        for coordinate, extent in (claim for lane in lanes_of(access) for claim in lane):
-            if (coordinate, extent if isinstance(extent, int) else id(extent)) in seen:
-                continue
-            seen.add((coordinate, extent if isinstance(extent, int) else id(extent)))
-            judged = judge(model, coordinate, extent, facts)
+        for coordinate, extent in dict.fromkeys(claim for lane in lanes_of(access) for claim in lane):
+            asked = coordinate, extent, facts
+            if (judged := model.judged.get(asked)) is None:
+                judged = model.judged[asked] = judge(model, coordinate, extent, facts)
             if judged.reason:
                 where = f" ({access.place})" if access.place else ""
                 reasons.setdefault(f"{access.text}: {judged.reason}{where}")

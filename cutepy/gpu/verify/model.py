@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...layout.affine import Affine
+from ...layout.affine import Affine, Congruent
 from ..ir import (
     Binary,
     Buffer,
@@ -31,7 +31,7 @@ from ..ir import (
     nodes,
 )
 from ..ir.operators import U32_LIMIT
-from ..ir.ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
+from ..ir.ranges import Array, Exact, Integers, Mask, Points, Sum, exact, is_opaque, linear, range_of
 from ..targets.wgsl import show
 from .verdict import Use
 
@@ -183,6 +183,29 @@ class SampleData:
         return "for data that give these " + " and ".join(told) + (f", {', '.join(numbers)}" if numbers else "")
 
 
+Form = Affine[Expr, Integers]
+Wrapping = Congruent[Expr, Integers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardFacts:
+    """What the guards of an access say: the threads that may be there (`mask`), sums that are 0 or less for these, and
+    values that guards compare although their sums may wrap: an atom, and what it is congruent to."""
+
+    mask: Mask
+    limits: tuple[Form, ...]
+    names: tuple[tuple[Wrapping, Expr], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of a claim: it follows, it holds where these sums of parameters are 0 or less, or `reason` says
+    why neither is known."""
+
+    conditions: tuple[Affine[Expr, int], ...] = ()
+    reason: str = ""
+
+
 #: A statement, with the guards and the loops around it.
 Work = tuple[Stmt, tuple[Expr, ...], tuple[LoopModel, ...]]
 #: Evaluations that an exact answer may take.
@@ -240,7 +263,8 @@ class Model:
     lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
     atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
     that are products of a number and two others. What the user says of the order of arrays are `orders`.
-    `agreed` are the unknowns that each thread of a workgroup has alike, by `UniformLoad`.
+    `agreed` are the unknowns that each thread of a workgroup has alike, by `UniformLoad`. `facts_under` keeps what
+    guards say, `judged` which coordinates are inside their extents.
     """
 
     kernel: Kernel
@@ -261,6 +285,8 @@ class Model:
     products: Mapping[Expr, tuple[int, Expr, Expr]] = field(default_factory=dict)
     orders: frozenset[tuple[Buffer, ElementOrder]] = frozenset()
     agreed: frozenset[Expr] = frozenset()
+    facts_under: dict[tuple[tuple[Expr, ...], ...], GuardFacts] = field(default_factory=dict, init=False)
+    judged: dict[tuple[Expr, object, GuardFacts], Judged] = field(default_factory=dict, init=False)
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 

@@ -14,9 +14,9 @@ import numpy as np
 from ...layout.affine import Interval
 from .. import ir
 from ..ir.ranges import range_of
-from .bounds import GuardFacts, assume_all, reach, sides
+from .bounds import assume_all, reach, sides
 from .loops import Recurrence
-from .model import Model
+from .model import GuardFacts, Model
 from .register_state import Cell
 
 Moves = tuple[Cell, str]

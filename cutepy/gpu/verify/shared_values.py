@@ -12,10 +12,10 @@ from ...layout.affine import Interval, within
 from .. import ir
 from ..ir.ranges import domain
 from .barriers import decide_barriers
-from .bounds import GuardFacts, facts_of, reach
+from .bounds import facts_of, reach
 from .collect import Known, collect
 from .initialised import decide_written
-from .model import Model
+from .model import GuardFacts, Model
 from .tickets import narrowed, tickets_of
 from .verdict import Status
 

@@ -68,7 +68,7 @@ class Context:
             for monomial in below:
                 if known.get(monomial, 0) < 0:
                     factor = -(-poly[monomial] // known[monomial])
-                    if self.not_negative(poly + known * -factor, depth - 1):
+                    if self.not_negative(poly.plus(known, -factor), depth - 1):
                         return True
         return False
 

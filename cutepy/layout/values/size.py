@@ -130,12 +130,15 @@ class Poly(dict[Monomial, int]):
         for monomial, coefficient in self.items():
             # (x + low)^n is the sum of C(n, k) low^(n - k) x^k; in the order of the unknowns monomials stay sorted.
             product: dict[Monomial, int] = {ONE: coefficient}
-            for number, n in monomial:
-                low = lows[number]
-                powers = [
-                    (((number, k),) if k else ONE, comb(n, k) * low ** (n - k)) for k in range(n + 1) if low or k == n
-                ]
-                product = {(*m, *x): c * by for m, c in product.items() for x, by in powers}
+            for entry in monomial:
+                number, n = entry
+                moved = {(*m, entry): c for m, c in product.items()}
+                if low := lows[number]:
+                    for k in range(1, n):
+                        by = comb(n, k) * low ** (n - k)
+                        moved |= {(*m, (number, k)): c * by for m, c in product.items()}
+                    moved |= {m: c * low**n for m, c in product.items()}
+                product = moved
             _add(total, product, 1)
         return total
 

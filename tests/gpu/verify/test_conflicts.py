@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from cutepy.gpu.ir import Buffer, Expr, If, Kernel, Stmt, Store, binary, builtin, const, load, new_arena, param, var
 from cutepy.gpu.ir.ranges import Points
 from cutepy.gpu.verify import Verdict, verify
-from cutepy.gpu.verify.bounds import GuardFacts
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.conflicts import AddressTable, find_conflict, owned, owned_by
-from cutepy.gpu.verify.model import Access
+from cutepy.gpu.verify.model import Access, GuardFacts
 from cutepy.layout.affine import Affine
 from cutepy.tensor.dtypes import u32
 
