@@ -107,6 +107,21 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "0 -> (1) (2nd)",
     ): "the bounds of a name that is no integer are never read",
     (
+        "cutepy/gpu/lower/hoist.py",
+        'lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)',
+        "0 -> (-1) (2nd)",
+    ): "the same",
+    (
+        "cutepy/gpu/lower/hoist.py",
+        "often = self.uses.get(value, 0) > 1",
+        "0 -> (1)",
+    ): "what is used never and what is used once are both not above 1",
+    (
+        "cutepy/gpu/lower/choose_widths.py",
+        "if buffer.shape and width > 1:",
+        "width > 1 -> (width >= 1)",
+    ): "a sum whose terms are divided by 1 is itself",
+    (
         "cutepy/gpu/lower/legalize_wgsl.py",
         "return -value if number < 0 else value",
         "0 -> (1)",
