@@ -52,7 +52,7 @@ def endless_calls():
     return endless_calls()
 
 
-TABLE = (1.0, 2.0)
+TABLE = ("f32", "u32")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,8 @@ TABLE = (1.0, 2.0)
         (lambda: 1.0 if gpu.thread in {0, 2} else 0.0, "no key of a set or dictionary"),
         (lambda: {0: 5.0}.get(gpu.thread, 9.0), "no key of a set or dictionary"),
         (lambda: np.array([1.0, 2.0])[gpu.thread % 2], "an array of NumPy's cannot be read at an index"),
-        (lambda: TABLE[gpu.thread % 2], "cannot serve as a Python integer"),
+        (lambda: TABLE[gpu.thread % 2], "a table holds Python.s numbers"),
+        (lambda: "xy"[gpu.thread % 2], "cannot serve as a Python integer"),
         (endless_while, "more than 16384 turns of a `while`"),
         (endless_constants, "more than 16384 turns of a `while`"),
         (endless_for, "more than 1048576 turns of a `for`"),
