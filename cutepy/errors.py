@@ -4,10 +4,23 @@ A message holds the call with its operands, the failing part with its numbers, a
 """
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import isfunction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+
+
+class RefusedCall(NamedTuple):
+    """A call that was refused: its name, what was called, the operands, and whether a text made it or Python.
+
+    A method's name is `.name`, that of a call of the first operand itself is empty.
+    """
+
+    name: str
+    act: Callable[..., Any]
+    operands: tuple[Any, ...]
+    named: dict[str, Any]
+    in_text: bool = False
 
 
 class CutepyError(Exception):
@@ -32,10 +45,30 @@ class CutepyError(Exception):
     """
 
     column: int | None = None
-    fixes: tuple[str, ...] = ()
-    """Expressions that work in place of the refused one, in the grammar of texts: each was computed."""
-    refused: tuple[str, tuple[object, ...]] = ("", ())
-    """The call of a text that was refused: its name and its operands, for a picture of them."""
+    around: tuple[str, str] = ("", "")
+    """What stands before and after the expression in a text of several lines."""
+
+    @cached_property
+    def refused(self) -> RefusedCall | None:
+        """The call of the algebra that was refused, in a text or in Python; None where there was none."""
+        from .layout.text.repair import refused_call
+
+        return None if isinstance(self, NotationError) else refused_call(self)
+
+    @cached_property
+    def fixes(self) -> tuple[str, ...]:
+        """What works in place of what was refused, each computed: of a text in its grammar, of a call in Python.
+
+        >>> from cutepy import Layout, composition
+        >>> try:
+        ...     composition(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
+        ... except CutepyError as error:
+        ...     print(error.fixes[0])
+        composition(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 1)))
+        """
+        from .layout.text.repair import fixes_of
+
+        return fixes_of(self)
 
     def at(self, text: str, column: int) -> Self:
         """This error said in one line, with a caret under the place of a text that it is about.
@@ -144,7 +177,7 @@ class NotationError(LayoutError):
 
     def __init__(self, message: str, text: str = "", column: int = 0) -> None:
         super().__init__(message)
-        self.text, self.column = text, column
+        self.text, self.column, self.stopped = text, column, column
         if text:
             self.at(text, column)
 

@@ -40,6 +40,7 @@ MAY_IMPORT = {
 }
 BASE = "cutepy.errors", "cutepy.frozen", "cutepy.lazy"
 UPWARD = {
+    "cutepy.errors": "what was refused and what works instead are searched when an error is asked for them",
     "cutepy.layout.values.methods": "`@`, other notations and the picture in a notebook are methods of a layout",
     "cutepy.layout.values.layout": "`parse`, `from_offsets`, `from_strides`, `given`, `subs`, `formula` are methods",
     "cutepy.layout.values.composed": "`cosize` and `subs` are methods",

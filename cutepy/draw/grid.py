@@ -171,6 +171,15 @@ LONGEST_ROW, FOLDED_ROW = 32, 16
 """How many places of a vector stand in one row, and how many a row has where they are more."""
 
 
+def _folded(vector: Grid) -> list[Grid]:
+    """The rows of FOLDED_ROW places of a vector: halved again and again, since a cut goes through all of the heads."""
+    rows = -(-vector.columns.size // FOLDED_ROW)
+    if rows <= 1:
+        return [vector]
+    half = (rows + 1) // 2 * FOLDED_ROW
+    return _folded(vector.cut(0, half)) + _folded(vector.cut(half, vector.columns.size))
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """Rows of grids (None leaves a place free), what they are about, and what their colours mean.
@@ -200,8 +209,7 @@ class Figure:
         (first, *others), *more = self.panels or ((None,),)
         if first is None or others or more or first.spans or first.rows.size > 1 or first.columns.size <= LONGEST_ROW:
             return self.panels
-        starts = range(0, first.columns.size, FOLDED_ROW)
-        return tuple((first.cut(start, min(start + FOLDED_ROW, first.columns.size)),) for start in starts)
+        return tuple((row,) for row in _folded(first))
 
     def painted(self, paint_of: Callable[[str], str]) -> Figure:
         """The same figure with other paints, each by what it was."""

@@ -211,7 +211,7 @@ def expect_options(names: Iterable[str], also: Sequence[str] = ()) -> None:
         if name not in (*OPTIONS, *also):
             near = get_close_matches(name, (*OPTIONS, *also), 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join((*OPTIONS, *also))}"
-            raise DrawError(f"no option {name!r}; {hint}")
+            raise DrawError(f"no option {shown(name)}; {hint}")
 
 
 class View(Protocol):

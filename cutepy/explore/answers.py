@@ -66,7 +66,7 @@ def answer(question: str) -> str:
         # A fix is offered only where it parses to a value itself.
         if error.fixes:
             result["fixes"] = [fix for fix in error.fixes if _is_read(fix)]
-        if error.refused[0]:
+        if error.refused:
             result |= _refusal(error)
     except ImportError as error:
         result = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
@@ -85,7 +85,7 @@ def _is_read(text: str) -> bool:
 def _refusal(error: CutepyError) -> Answer:
     """The picture of a call that is refused: its counter-example, or its operands; nothing where none can be drawn."""
     try:
-        return {"refusal": Drawing(refused(*error.refused, error), Style()).svg()}
+        return {"refusal": Drawing(refused(error), Style()).svg()}
     except CutepyError:
         return {}
 

@@ -110,7 +110,7 @@ def _is_number(leaf: object) -> bool:
     return type(leaf) is int or (not isinstance(leaf, NO_NUMBER) and hasattr(leaf, "__floordiv__"))
 
 
-def _nested(is_leaf: Test) -> Test:
+def nested(is_leaf: Test) -> Test:
     """The test of a tuple nested at most MAX_DEPTH deep, every leaf of which passes `is_leaf`."""
 
     def fits(tree: object) -> bool:
@@ -128,9 +128,9 @@ def _nested(is_leaf: Test) -> Test:
     return fits
 
 
-_is_int_tuple = _nested(_is_number)
-_is_coordinate = _nested(lambda leaf: leaf is None or isinstance(leaf, Underscore) or _is_number(leaf))
-_has_shape = _nested(lambda leaf: hasattr(leaf, "shape") or _is_number(leaf))
+_is_int_tuple = nested(_is_number)
+_is_coordinate = nested(lambda leaf: leaf is None or isinstance(leaf, Underscore) or _is_number(leaf))
+_has_shape = nested(lambda leaf: hasattr(leaf, "shape") or _is_number(leaf))
 
 
 def _is_layout(thing: object) -> bool:

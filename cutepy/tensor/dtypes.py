@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ..errors import TensorError
+from ..errors import TensorError, shown
 from ..lazy import numpy as np
 
 if TYPE_CHECKING:
@@ -138,11 +138,11 @@ def as_dtype(spec: object) -> DType:
         return spec
     # Python's number types mean what NumPy makes of them on 64-bit systems.
     spec = {float: "f64", int: "i64", complex: "c128"}.get(spec, spec) if isinstance(spec, type) else spec
-    name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", str(spec))
+    name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", shown(spec))
     try:
         return _SPELLINGS[str(name)]
     except KeyError:
-        raise TensorError(f"dtype {spec!r}: no such element type; there are {_listed(DTYPES.values())}") from None
+        raise TensorError(f"dtype {shown(spec)}: no such element type; there are {_listed(DTYPES.values())}") from None
 
 
 def gpu_dtype(spec: object) -> DType:

@@ -517,7 +517,10 @@ _NO_NUMBERS = (bool, float, complex, str, bytes, list, dict, set, slice, type(El
 def _one_place(crd: Any, tensor: Tensor) -> Any:
     """`crd` with Python's integers for NumPy's; TensorIndexError for an array, as a slice lies at one place."""
     if isinstance(crd, tuple):
-        return tuple([_one_place(entry, tensor) for entry in crd])
+        try:
+            return tuple([_one_place(entry, tensor) for entry in crd])
+        except RecursionError:
+            raise CoordinateError("a coordinate is nested too deep; write it nested as the shape") from None
     if isinstance(crd, (np.ndarray, np.integer)):
         if crd.ndim:
             raise TensorIndexError(

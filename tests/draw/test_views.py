@@ -626,3 +626,14 @@ def test_what_is_found_is_drawn_as_its_layout() -> None:
     assert draw(found).text() == draw(found.layout).text()
     copied = widest_copy(columns, columns, 8)
     assert draw(copied).text() == draw(copied.layout_tv, over=(8, 8)).text()
+
+
+@pytest.mark.parametrize("size", [33, 48, 49, 100, 513])
+def test_a_long_vector_is_folded_into_its_cuts(size: int) -> None:
+    (vector,) = draw(f"{size}:3").figure.grids
+    rows = [row for (row,) in draw(f"{size}:3").figure.pieces]
+    cuts = [vector.cut(start, min(start + 16, size)) for start in range(0, size, 16)]
+    assert [(row.columns, row.labels, row.caption) for row in rows] == [
+        (cut.columns, cut.labels, cut.caption) for cut in cuts
+    ]
+    assert [row.detail(0) for row in rows if row.detail] == [cut.detail(0) for cut in cuts if cut.detail]

@@ -61,6 +61,6 @@ def test_every_refusal_has_a_picture_and_a_call_that_works() -> None:
 def test_what_is_framed_is_the_counter_example(text: str, framed: set[tuple[int, int]]) -> None:
     with pytest.raises(CutepyError) as caught:
         parse_expression(text)
-    (grid,) = refused(*caught.value.refused, caught.value).grids
+    (grid,) = refused(caught.value).grids
     assert {divmod(place, grid.columns.size) for place in grid.marked} == framed
-    assert isinstance(caught.value.refused[1][0], Layout)
+    assert caught.value.refused and isinstance(caught.value.refused.operands[0], Layout)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 
 import pytest
+from layout.junk_cases import calls
 from layout.texts import tokens_read
 
-from cutepy.errors import CompositionError, CoordinateError, LayoutError
+from cutepy import make_tensor
+from cutepy.draw import steps
+from cutepy.errors import CompositionError, CoordinateError, CutepyError, LayoutError
 from cutepy.layout import (
     E,
     Layout,
@@ -76,6 +80,18 @@ def test_nesting_without_end_is_refused(levels):
         Layout(deep(levels))
     with pytest.raises(LayoutError, match=r"nests deeper than 100|nested too deep"):
         Layout(deep(levels), deep(levels, 1))
+
+
+@pytest.mark.parametrize("leaf", [1, _, "a", Layout(4)], ids=str)
+def test_no_public_function_or_method_runs_out_of_stack(leaf):
+    """What nests without end is refused in words, also behind a `_`, where a slice is meant."""
+    tree = deep(100_000, leaf)
+    tensor = make_tensor(np.zeros((4, 8), np.float32), Layout((4, 8)))
+    operands = [(tree,), (_, tree), (tree, _), (Layout((4, 8)), tree), (tree, (4, 8))]
+    for _name, call in [*calls(), ("Tensor()", tensor), ("Tensor[]", tensor.__getitem__), ("steps", steps)]:
+        for given in operands:
+            with suppress(CutepyError, TypeError):  # TypeError: so many operands
+                call(*given)
 
 
 def test_the_deepest_layout_works():

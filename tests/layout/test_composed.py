@@ -341,3 +341,8 @@ def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(search, "NODES", 0)
     with pytest.raises(LayoutError, match="not searched: radix systems beyond the first 0"):
         left_inverse(layout)
+
+
+def test_a_coordinate_in_front_of_strides_of_0_is_where_the_function_outside_begins() -> None:
+    composed = make_composed_layout(Layout((6, 8)), (1, 2), Layout(4, 0))
+    assert composed(3) == 13 and composed.cosize == 14 and composed.offsets().tolist() == [13] * 4

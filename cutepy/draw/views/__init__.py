@@ -13,7 +13,7 @@ from inspect import Parameter, signature
 from pkgutil import iter_modules
 from typing import Any, get_args
 
-from ...errors import DrawError, shown
+from ...errors import CutepyError, DrawError, shown
 from ...layout import Layout, Swizzle
 from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.convert import Conversion
@@ -25,7 +25,7 @@ from .banks import Bits
 from .compare import Compare
 from .layouts import Plain
 from .owners import Moves
-from .steps import Steps, tile_color
+from .steps import Steps, refused, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
 
 for _module in iter_modules(__path__):
@@ -64,6 +64,8 @@ def figure_of(thing: object, view: View | None, look: Look) -> Figure:
         thing = parse_expression(thing)
     if isinstance(thing, Figure):
         return thing
+    if isinstance(thing, CutepyError):
+        return refused(thing)
     if isinstance(thing, Grid):
         return Figure(((thing,),), title=thing.caption)
     if isinstance(thing, Lines):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ...errors import DrawError
+from ...errors import DrawError, shown
 from ...layout import ComposedLayout, Swizzle, select
 from ...layout.algebra.banks import accesses, served, served_together
 from ...layout.text.write import gives_offsets
@@ -47,7 +47,7 @@ class Banks:
         for name in ("element_bytes", "banks", "bank_bytes"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1024:
-                raise DrawError(f"Banks({name}={value!r}): a whole number from 1 to 1024")
+                raise DrawError(f"Banks({name}={shown(value)}): a whole number from 1 to 1024")
 
     def bank(self, offset: int) -> int:
         """The bank that an element starts in."""

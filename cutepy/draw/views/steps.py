@@ -6,13 +6,14 @@ a divide or a product a copy or a tile does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import wrap
+from typing import Any
 
-from ...errors import CompositionError, CutepyError, DrawError
+from ...errors import CompositionError, CutepyError, DrawError, TableError, shown
 from ...layout import ComposedLayout, Layout, crd2idx
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
@@ -41,10 +42,13 @@ def steps(function: Callable[..., object], *operands: object) -> Expression:
     >>> from cutepy.layout import complement
     >>> print(steps(complement, Layout(4, 2), 24).value)
     (2,3):(1,8)
+
+    Raises DrawError for what is no function, and what the call raises.
     """
-    name = getattr(function, "__name__", str(function))
-    text = f"{name}({', '.join(map(spelt, operands))})"
-    return Expression(text, name, operands, function(*operands))
+    if not callable(function):
+        raise DrawError(f"steps({shown(function)}, ...): it takes a function of the algebra, and its operands")
+    value, name = function(*operands), getattr(function, "__name__", str(function))
+    return Expression(f"{name}({', '.join(map(spelt, operands))})", name, operands, value)
 
 
 def tile_color(call: Expression) -> str:
@@ -222,20 +226,35 @@ def counter_example(outer: object, inner: object, error: CompositionError) -> Fi
     )
 
 
-def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure:
+def refused(error: CutepyError) -> Figure:
     """A call that is refused: its operands that are layouts, each with a counter-example framed, and the reason.
+
+    >>> from cutepy import draw
+    >>> try:
+    ...     Layout.from_offsets([0, 2, 1, 5])
+    ... except CutepyError as error:
+    ...     print(draw(error))  # doctest: +ELLIPSIS
+    Layout.from_offsets is refused
+          0   1   2   3
+        +---+---+---+---+
+     0  | 0 | 2 | 1 |[5]|
+    ...
 
     What is framed are the first two coordinates of an operand that share an offset; where none do, what a divide leaves
     over: the coordinates beyond the last whole tile of each mode. Of unknown and of large sizes the ends are shown.
+    Where no operand is a layout, the operands stand in cells, or the entries of the table that they are.
 
-    Raises DrawError where no operand can be drawn.
+    Raises DrawError where no call was refused.
     """
+    if error.refused is None:
+        raise DrawError(f"nothing to draw in this {type(error).__name__}: it refuses no call of the algebra")
+    name, operands = error.refused.name.removeprefix(".") or "a coordinate", error.refused.operands
     if name == "composition" and isinstance(error, CompositionError):
         with suppress(DrawError):
             return counter_example(operands[0], operands[1], error)
-    layouts = _layouts_in(operands)
-    if not layouts and isinstance(operands[0], int | tuple):
-        layouts = [Layout(operands[0])]
+    layouts: list[AnyLayout] = []
+    with suppress(CutepyError, RecursionError):
+        layouts = _layouts_in(operands) or [Layout(tree) for tree in operands[:1] if isinstance(tree, int | tuple)]
     grids = []
     for number, layout in enumerate(layouts):
         with suppress(CutepyError):  # a layout that itself cannot be computed
@@ -245,15 +264,31 @@ def refused(name: str, operands: Sequence[object], error: CutepyError) -> Figure
                 framed = _shared(layout) or _left_over(layout, operands[1] if number == 0 < len(operands) - 1 else None)
             caption = f"operand {number}\n{layout}" if len(layouts) > 1 else str(layout)
             grids.append(replace(grid, marked=frozenset(grid.places(framed)), caption=_shortened(caption)))
-    if not grids:
-        raise DrawError(f"{name}: no operand can be drawn")
     reason = str(error).partition("\n")[0]
     return Figure(
-        (tuple(grids),),
+        (tuple(grids) or (_entries_of(operands, error),),),
         title=f"{name} is refused",
         description=f"The operands of a call of {name} that is refused: {reason}",
         notes=tuple(wrap(reason, NOTE_WIDTH)),
     )
+
+
+def _entries_of(operands: tuple[Any, ...], error: CutepyError) -> Grid:
+    """The operands in a row of cells, or the table that the only one is, an entry framed that no layout has."""
+    table = operands[0] if len(operands) == 1 else list(operands)
+    table = table.tolist() if hasattr(table, "tolist") else table
+    entries = table if isinstance(table, list) else [table]
+    rows = [each for each in entries if isinstance(each, list)] or [entries]
+    wide = max(1, *map(len, rows))
+    cells = [
+        "" if entry is None else shorten(shown(entry), 24)
+        for row in rows
+        for entry in [*row, *[None] * (wide - len(row))]
+    ]
+    index = (0, *error.index)[-2:] if isinstance(error, TableError) else ()
+    marked = frozenset({index[0] * wide + index[1]} if index else ())
+    sides = Axis(tuple(range(len(rows)))), Axis(tuple(range(wide)))
+    return Grid(*sides, tuple(cells), (palette.PLAIN,) * len(cells), marked=marked)
 
 
 def _ends_of(layout: AnyLayout) -> Grid | None:
@@ -266,7 +301,8 @@ def _layouts_in(operands: object) -> list[AnyLayout]:
     """The layouts among operands, and in the tuples of them; a map of bits as what it makes of the first offsets."""
     if isinstance(operands, tuple | list):
         return [layout for operand in operands for layout in _layouts_in(operand)]
-    drawn = ComposedLayout(operands, 0, Layout(STRIP)) if isinstance(operands, OfBits) else operands
+    thing = getattr(operands, "layout", operands)  # of a tensor, of what was found
+    drawn = ComposedLayout(thing, 0, Layout(STRIP)) if isinstance(thing, OfBits) else thing
     return [drawn] if isinstance(drawn, AnyLayout) else []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import KernelError
+from ...errors import KernelError, shown
 from ...layout import IntTuple, Layout
 from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import leaves
@@ -274,7 +274,9 @@ def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     for a step of 0.
     """
     if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
-        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
+        raise KernelError(
+            f"{user_place()}: gpu.unroll({shown(stop)}): it needs numbers known now and a step; use gpu.loop"
+        )
     return range(int(start), int(stop), int(step))
 
 

@@ -125,7 +125,8 @@ class Operation(NamedTuple):
         return f"{self.call.__name__}({', '.join(map(str, operands))})"
 
 
-_NOTHING = object()
+NOTHING = object()
+"""Stands for an operand that is not given."""
 
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name."""
@@ -170,14 +171,14 @@ def operation(
             return record.on(operands)
 
         @wraps(function)
-        def call(first: object = None, second: object = _NOTHING, /, *more: object, **named: object) -> object:
+        def call(first: object = None, second: object = NOTHING, /, *more: object, **named: object) -> object:
             try:
                 if type(first) is Layout and not more and not named and (structural or first.facts is None):
-                    if second is _NOTHING:  # spelt out for speed: nearly every call ends here
+                    if second is NOTHING:  # spelt out for speed: nearly every call ends here
                         return plain(first)
                     if type(second) is int or (type(second) is Layout and (structural or second.facts is None)):
                         return plain(first, second)
-                return general((first, *more) if second is _NOTHING else (first, second, *more), named)
+                return general((first, *more) if second is NOTHING else (first, second, *more), named)
             except CutepyError:
                 raise
             except Undecided as undecided:  # of sizes that a kernel does not know: for all values, or not at all
@@ -186,10 +187,10 @@ def operation(
                     solve is None or type(first) is not Layout
                 ):  # of a tensor it is the layout's operation that is solved
                     raise
-                given = tuple(it for it in (first, second, *more) if it is not _NOTHING)
+                given = tuple(it for it in (first, second, *more) if it is not NOTHING)
                 return solve(lambda *sizes: call(*sizes, **named), given)
             except BARE as error:
-                operands = tuple(it for it in (first, second, *more) if it is not None and it is not _NOTHING)
+                operands = tuple(it for it in (first, second, *more) if it is not None and it is not NOTHING)
                 raise refusal(function, operands, named, error) from error
 
         # The record and the wrapper refer to each other: `call` reads `record` when it is called.

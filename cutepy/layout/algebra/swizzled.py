@@ -29,7 +29,7 @@ from ..values.composed import (
     plain_part,
 )
 from ..values.coordinates import has_basis, value_of
-from ..values.int_tuple import IntTuple, map_leaves
+from ..values.int_tuple import IntTuple, map_leaves, moved
 from ..values.layout import Layout, _make, flat_modes, offset_bounds
 from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
@@ -240,7 +240,7 @@ def listed(layout: AnyLayout) -> Listed:
     if isinstance(layout, Layout):
         return offsets
     outer: Any = layout.outer
-    return [outer(layout.offset + offset) for offset in offsets]
+    return [outer(moved(layout.offset, offset)) for offset in offsets]
 
 
 def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:

@@ -7,28 +7,23 @@ the part that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, signature
-from itertools import islice
-from itertools import product as every
 from math import gcd
 from operator import add, floordiv, mod, mul, sub, truediv
 from typing import Any
 
-from ...errors import CutepyError, LayoutError, NotationError, OperandError
+from ...errors import CutepyError, LayoutError, NotationError, OperandError, RefusedCall
 from ...lazy import LazyFunction, sympy
 from ..algebra import queries, recast
 from ..algebra.bits import strided_over_f2
-from ..algebra.composition import composes, neighbours
 from ..algebra.operation import OPERATIONS, Act
-from ..algebra.rearrange import coalesce, filter, make_ordered_layout
+from ..algebra.rearrange import filter, make_ordered_layout
 from ..values.bit_map import BitMap, OfBits, Swizzle
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained, plain_part
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
 from ..values.coordinates import AXES_RULE, Basis, as_stride, has_basis, is_listed, keeps
-from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, product, tuple_add
+from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
-from ..values.size import is_unknown
 from .tree import At, CallNode, Chain, Fail, Joined, ParsedText, Pointer, ShapeStride, TextNode, is_number
 from .write import OverF2, spelt
 
@@ -469,13 +464,17 @@ class Meaning:
         layout = self.of(at.layout)
         entries: list[Any] = [tiler_of(self.of(entry), self.fail) for entry in at.entries]
         called: Any = layout.value if isinstance(layout.value, OfBits) else layout_of(layout, self.fail)
+        error: CutepyError
+        cause: BaseException | None
         try:
             return called(*entries)
-        except CutepyError as error:
-            raise _at_zero(error.at(self.tree.text, layout.column), called, entries) from error.__cause__
-        except TypeError as error:
+        except CutepyError as refusal:
+            cause, error = refusal.__cause__, refusal.at(self.tree.text, layout.column)
+        except TypeError as wrong:
             said = f"no coordinate of {called}: ({', '.join(map(str, entries))})"
-            raise _at_zero(self.fail(said, layout.column), called, entries) from error
+            cause, error = wrong, self.fail(said, layout.column)
+        error.refused = RefusedCall("", type(called).__call__, (called, *entries), {}, in_text=True)
+        raise error from cause
 
     def _spelt(self, call: CallNode) -> CallNode:
         keywords = {name: self.of(node) for name, node in call.keywords.items()}
@@ -541,201 +540,25 @@ class Meaning:
         if call.name in ("select", "get") and len(operands) == 2:
             path = operands[1]
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
+        act = self.functions[call.name]
+        error: CutepyError
+        cause: BaseException | None
         try:
-            return self.functions[call.name](*operands)
-        except (OperandError, TypeError) as error:
-            wrong = call.wrong(f"does not take these operands: {error}")
-            raise self._with_fixes(wrong, call, operands) from error
-        except CutepyError as error:
-            raise self._with_fixes(error.at(self.tree.text, call.column), call, operands) from error.__cause__
-        except (OverflowError, MemoryError, RecursionError) as error:
+            return act(*operands)
+        except (OperandError, TypeError) as wrong:
+            cause, error = wrong, call.wrong(f"does not take these operands: {wrong}")
+        except CutepyError as refusal:
+            cause, error = refusal.__cause__, refusal.at(self.tree.text, call.column)
+        except (OverflowError, MemoryError, RecursionError) as large:
             text = self.tree.text.strip()
-            large = LayoutError(f"{text}: too large to compute ({type(error).__name__})")
-            raise self._with_fixes(large, call, operands) from error
-
-    def _with_fixes(self, error: CutepyError, call: CallNode, operands: tuple[object, ...]) -> CutepyError:
-        """The error of a call, with what was refused and calls that work."""
-        error.refused = call.name, operands
-        error.fixes = fixes_of(call.name, self.functions[call.name], operands)
-        return error
+            cause, error = large, LayoutError(f"{text}: too large to compute ({type(large).__name__})")
+        error.refused = RefusedCall(call.name, act, operands, {}, in_text=True)
+        raise error from cause
 
     def stated(self, layout: AnyLayout) -> AnyLayout:
         """The layout with the facts that the text states of its unknown sizes."""
         facts = self.tree.facts
         return layout.given(*facts) if facts and layout.facts is not None else layout
-
-
-def _at_zero(error: CutepyError, called: object, entries: list[object]) -> CutepyError:
-    """The error of a coordinate, with one that works: a layout takes one number for all modes, as a map does."""
-    error.refused = "a coordinate", (called, *entries)
-    error.fixes = (f"{called}(0)" if isinstance(called, OfBits) else f"({called})(0)",)
-    return error
-
-
-MOST_FIXES = 3
-MOST_REPAIRED = 1 << 12
-MOST_CUT = 1 << 8
-"""Of layouts with more than MOST_REPAIRED coordinates, so many of the first ones are tried."""
-
-
-NUMBERS = (8, 16, 48, 64)
-"""What sizes that are not known may be in a call that works."""
-
-
-def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[str, ...]:
-    """Calls of the same function with operands near the refused ones, each of which was computed and works.
-
-    >>> from ..algebra.composition import composition
-    >>> fixes_of("composition", composition, (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))))[0]
-    'composition((6,2):(1,7), (3,2):(2,1))'
-
-    Of layouts of unknown sizes they have numbers for these.
-    """
-    if is_unknown(operands):
-        tried: dict[str, None] = {}
-        for number in NUMBERS:
-            with suppress(CutepyError):  # a fact that the number does not obey
-                known = tuple(_with_number(it, number) for it in operands)
-                tried |= {} if is_unknown(known) else dict.fromkeys(fixes_of(name, function, known))
-        return tuple(tried)[:MOST_FIXES]
-    fixes: list[str] = []
-    takes = list(signature(function).parameters.values())
-    while len(operands) > 1 and operands[-1] == takes[min(len(operands), len(takes)) - 1].default:
-        operands = operands[:-1]
-    # Only calls that really work are offered.
-    for near in _near(takes, tuple(map(_cut, operands))):
-        text = f"{name}({_said(takes, near)})"
-        if text not in fixes:
-            with suppress(CutepyError, TypeError, ValueError, OverflowError):
-                # Asked first: the words of a refused composition cost a hundred times as much.
-                plain = [operand for operand in near if type(operand) is Layout]
-                if name == "composition" and len(plain) == len(near) == 2 and not composes(*plain):
-                    continue
-                function(*near)
-                fixes.append(text)
-        if len(fixes) == MOST_FIXES:
-            break
-    return tuple(fixes)
-
-
-def _said(takes: list[Parameter], operands: tuple[object, ...]) -> str:
-    """The operands as a call has them: without options that are their defaults, and those that follow by name."""
-    said, by_name = [], False
-    for position, value in enumerate(operands):
-        parameter = takes[min(position, len(takes) - 1)]
-        if parameter.default is not parameter.empty and value == parameter.default:
-            by_name = True
-            continue
-        said.append(f"{parameter.name}={spelt(value)}" if by_name or value is True else spelt(value))
-    return ", ".join(said)
-
-
-def _cut(operand: object) -> object:
-    """An operand of at most MOST_REPAIRED coordinates: a larger layout is cut in each mode, to MOST_CUT in all."""
-    if isinstance(operand, tuple):
-        return tuple(map(_cut, operand))
-    if not isinstance(operand, AnyLayout) or operand.size <= MOST_REPAIRED:
-        return operand
-    inner = plain_part(operand)
-    most = int(MOST_CUT ** (1 / len(leaves(inner.shape))))
-    smaller = Layout(map_leaves(lambda extent: min(extent, most), inner.shape), inner.stride)
-    return operand.with_inner(smaller) if isinstance(operand, ComposedLayout) else smaller
-
-
-def _with_number(operand: Any, number: int) -> object:
-    """A layout, or a size, in which every size that is not known is this number."""
-    if isinstance(operand, tuple):
-        return tuple(_with_number(entry, number) for entry in operand)
-    entries: tuple[object, ...] = (operand,)
-    if isinstance(operand, AnyLayout):
-        entries = (*leaves(plain_part(operand).shape), *leaves(plain_part(operand).stride))
-    symbols = {symbol for entry in entries for symbol in getattr(entry, "free_symbols", ())}
-    if not symbols:  # a mode that is left may be known, and what was said of the others goes
-        return Layout(operand.shape, operand.stride) if isinstance(operand, Layout) else operand
-    there = operand.subs(dict.fromkeys(symbols, number))
-    return there if isinstance(operand, AnyLayout) else int(there)
-
-
-def _near(takes: list[Parameter], operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
-    """Operands to try: rounded up; others that compose; then, of each simpler first operand, others that fit it."""
-    first, *others = operands
-    if takes[-1].name == "round_up" and len(operands) < len(takes):
-        yield (*operands, True)
-    inner = others[0] if others else None
-    if isinstance(first, Layout) and isinstance(inner, Layout) and not has_basis((first.stride, inner.stride)):
-        yield from ((first, near, *others[1:]) for near in neighbours(first, inner))
-    for simpler in _simpler(first):
-        yield (simpler, *others)
-        if isinstance(simpler, AnyLayout) and others:
-            yield (simpler, *map(_plain, others))
-            yield (simpler, *(_dividing(_of_rank(other, simpler), simpler.shape) for other in others))
-            top = simpler.rank - 1
-            yield (simpler, *(min(max(other, 0), top) if type(other) is int else other for other in others))
-            yield (simpler, 0, simpler.rank)
-            yield (simpler, *(_compact(other) for other in others))
-            yield (simpler, *([_of_size(first, others)] if len(others) == 1 else others))
-        # Options as if they were not given.
-        asked = [
-            other for other, takes_it in zip(others, takes[1:], strict=False) if takes_it.default is takes_it.empty
-        ]
-        yield from ((simpler, *chosen) for chosen in islice(every(*[_instead(each, simpler) for each in asked]), 25))
-
-
-def _instead(other: object, first: Any) -> tuple[object, ...]:
-    """An operand, and such of its kind as fit most first operands: this layout again, 1, 0 or its size."""
-    if isinstance(other, AnyLayout):
-        return other, first
-    whole = queries.shape(first)
-    return (
-        (other, (Layout(whole),))
-        if other == () or queries.holds_layout(other)
-        else (other, 1, 0, product(whole), first)
-    )
-
-
-def _simpler(first: object) -> Iterator[object]:
-    """The first operand, and layouts near it: without a swizzle, with steps forwards, without repetition, compact."""
-    yield first
-    if isinstance(first, AnyLayout):
-        plain = plain_part(first)
-        forwards = Layout(plain.shape, None if has_basis(plain.stride) else map_leaves(abs, plain.stride))
-        yield from (plain, forwards, filter(forwards), coalesce(forwards), Layout(plain.shape))
-        yield Layout(leaves(plain.shape))
-        yield Layout(plain.size)
-        yield Layout((plain.size, 1))
-        yield Layout(map_leaves(lambda extent: 1 << extent.bit_length() - 1, plain.shape))
-    elif isinstance(first, int | tuple) and all(type(leaf) is int for leaf in leaves(first)):
-        smaller = map_leaves(lambda extent: min(max(1, abs(extent)), 32), first)
-        yield from (smaller, Layout(smaller))
-
-
-def _plain(other: object) -> object:
-    """An operand without what stands outside of its layout."""
-    return plain_part(other) if isinstance(other, AnyLayout) else other
-
-
-def _compact(other: object) -> object:
-    """An operand that is a layout, compact."""
-    return Layout(other.shape) if isinstance(other, AnyLayout) else other
-
-
-def _of_rank(tiler: object, layout: AnyLayout) -> object:
-    """A tiler with no more entries than the layout has modes."""
-    return tiler[: layout.rank] if isinstance(tiler, tuple) else tiler
-
-
-def _of_size(first: object, others: list[object]) -> object:
-    """A multiple of the first operand's size or cosize, as what completes or repeats it takes."""
-    size = first.size if isinstance(first, AnyLayout) and type(first.size) is int else 1
-    (other,) = others
-    return size * other if type(other) is int and other > 0 else size
-
-
-def _dividing(tiler: object, shape: IntTuple) -> object:
-    """The tiler with each number the greatest common divisor with the mode that it tiles."""
-    if isinstance(tiler, tuple) and isinstance(shape, tuple):
-        return (*map(_dividing, tiler, shape), *tiler[len(shape) :])
-    return gcd(tiler, product(shape)) if type(tiler) is int else tiler
 
 
 def _check_size(operand: object, call: CallNode) -> None:

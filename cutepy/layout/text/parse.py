@@ -229,9 +229,7 @@ def read_lines(text: str) -> list[Line]:
             if error.column is not None:
                 error.args = (str(error).partition("\n")[0],)
                 error.at(text, start + begin + column_before(error.column, shifts))
-            error.fixes = tuple(
-                f"{text[: start + begin]}{fix}{text[start + begin + len(body) :]}" for fix in error.fixes
-            )
+            error.around = text[: start + begin], text[start + begin + len(body) :]
             raise
         found.append(Line(name, body, start + begin, expression, meant))
         named[name] = meant
@@ -297,7 +295,7 @@ def known_names() -> frozenset[str]:
 
 
 def _expression(text: str) -> Meaning:
-    if not text.strip():
+    if isinstance(text, str) and not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
     callables = functions() | QUESTIONS | FINDINGS
     tree = read(text, CALLS.keys() | callables.keys(), ", ".join(callables), callables)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import count
 
-from ...errors import LayoutError, NotationError
+from ...errors import LayoutError, NotationError, shown
 from ..values.coordinates import AXES_RULE, Basis, is_listed
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH, Order
@@ -201,7 +201,7 @@ def read(text: str, calls: Collection[str], examples: str, functions: Collection
     Raises NotationError, with the column where reading stopped.
     """
     if not isinstance(text, str):
-        raise LayoutError(f"a layout is parsed from text, not from {text!r}; write Layout(shape, stride) instead")
+        raise LayoutError(f"a layout is parsed from text, not from {shown(text)}; write Layout(shape, stride) instead")
     reader = Reader(text, calls, examples, functions)
     node = reader.whole()
     return ParsedText(text, node, tuple(reader.facts))
@@ -461,9 +461,8 @@ class Reader:
             near = [max(calls, key=lambda call: sum(map(str.__eq__, call, name))) for calls in close]  # shape, or Shape
             hint = f"did you mean {near[0]}?" if near else f"there are {self.examples}, ..."
             error = self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)
-            error.fixes = tuple(
-                [f"{self.tokens.text[: token.column]}{meant}{self.tokens.text[token.end :]}" for meant in near]
-            )
+            if near:
+                error.fixes = (f"{self.tokens.text[: token.column]}{near[0]}{self.tokens.text[token.end :]}",)
             raise error
         template = self.tokens.sees("<")
         self.templates += template

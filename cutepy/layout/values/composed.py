@@ -153,7 +153,10 @@ class ComposedLayout(LayoutMethods):
         >>> print(ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2), (1, 4))).sliced((_, 1)))
         S<1,0,2> o 4 o (4):(1)
         """
-        kept, by = slice_of_layout(crd, self.inner)
+        try:
+            kept, by = slice_of_layout(crd, self.inner)
+        except RecursionError:
+            raise CoordinateError(f"{self}: the coordinate is nested too deep; write it nested as the shape") from None
         return ComposedLayout(self.outer, moved(self.offset, by), kept)
 
     def offsets(self) -> NDArray[np.int64]:
@@ -162,7 +165,7 @@ class ComposedLayout(LayoutMethods):
             raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
         if gives_coordinates(self):
             raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
-        if has_basis(self.inner.stride):
+        if has_basis(self.inner.stride) or isinstance(self.offset, tuple):
             check_listing(self.inner)
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")

@@ -139,9 +139,10 @@ class Layout(LayoutMethods):
     def __call__(self, *crd: Any) -> Any:
         coordinate = crd[0] if len(crd) == 1 else crd
         try:
-            offset = inner_product(coordinate, self.shape, self.stride)
-        except Slicing:
-            return slice_and_offset(coordinate, self)[0]
+            try:
+                offset = inner_product(coordinate, self.shape, self.stride)
+            except Slicing:
+                return slice_and_offset(coordinate, self)[0]
         except CutepyError:
             raise
         except BARE as error:
