@@ -316,6 +316,13 @@ ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("
 """The allocator of owning tensors; a kernel trace sets its own."""
 
 
+def boxed(value: object) -> Array:
+    """An array without axes that holds one object, an expression say, which NumPy goes through without asking it."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
 def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
     """The offset of a coordinate: a number, or what its arrays and expressions give.
 

@@ -22,7 +22,7 @@ from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_p
 from ..layout.values.layout import _make, offset_bounds
 from ..layout.values.size import is_unknown
 from ..lazy import numpy as np
-from .engine import Array, Place, Scalars, offset_of
+from .engine import Array, Place, Scalars, boxed, offset_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +101,7 @@ def below(values: Array, limit: Any) -> Array:
     if values.dtype != object and isinstance(limit, int):
         exists: Array = values < limit
     else:
-        boxed = np.empty((), object)  # an expression is one number, which NumPy's functions do not know
-        boxed[()] = limit
-        exists = np.less(values.astype(object), boxed, dtype=object)
+        exists = np.less(values.astype(object), boxed(limit), dtype=object)
     return exists
 
 

@@ -20,7 +20,7 @@ from ..layout.values.layout import _make, make_identity_layout
 from ..layout.values.size import is_unknown
 from ..lazy import numpy as np
 from .dtypes import DType
-from .engine import Array, Mask, Scalars, Space, check_writable, fit_values, offset_of
+from .engine import Array, Mask, Scalars, Space, boxed, check_writable, fit_values, offset_of
 from .guard import both
 from .operand import TensorLike, as_tensor
 from .tensor import Tensor
@@ -152,11 +152,7 @@ class PaddedEngine:
 
 
 def _boxed(value: Any) -> Array:
-    if isinstance(value, int | np.integer):
-        return np.asarray(int(value))
-    box = np.empty((), object)
-    box[()] = value
-    return box
+    return np.asarray(int(value)) if isinstance(value, int | np.integer) else boxed(value)
 
 
 def _each(axis: Array, place: Callable[[Any], tuple[Any, Any]]) -> tuple[Array, Mask]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_, gpu_dtype
-from ...tensor.engine import Scalars
+from ...tensor.engine import Scalars, boxed
 from ...tensor.functions import IN_KERNELS, NAMED, Function, Word, session
 from ...tensor.rules import Number
 from ..ir import Expr, as_expr, call, component, new_arena, var
@@ -33,15 +33,8 @@ R = TypeVar("R")
 def _each(function: Callable[..., object], *values: Scalars) -> Any:
     """`function` of single values, or of the entries of object arrays."""
     if any(isinstance(v, np.ndarray) for v in values):
-        return np.frompyfunc(function, len(values), 1)(*[_boxed(v) if isinstance(v, Expr) else v for v in values])
+        return np.frompyfunc(function, len(values), 1)(*[boxed(v) if isinstance(v, Expr) else v for v in values])
     return function(*values)
-
-
-def _boxed(value: Expr) -> np.ndarray:
-    """An array of one object, which NumPy goes through without asking it."""
-    box = np.empty((), object)
-    box[()] = value
-    return box
 
 
 def _traced(values: tuple[Scalars, ...]) -> bool:

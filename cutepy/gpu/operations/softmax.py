@@ -7,6 +7,7 @@ Gimelshein, arXiv 1805.02867.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
@@ -88,10 +89,10 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
     def add(_: int, mine: Tensor) -> None:
         for i, greatest in zip(places, largest, strict=True):
             transform(mine(i, ALL), op=lambda v, greatest=greatest: gpu.exp(v - greatest))
-            total[i] = total[i] + reduce_tree(mine(i, ALL), 0, _add)
+            total[i] = total[i] + reduce_tree(mine(i, ALL), 0, operator.add)
 
     each(add)
-    sums = _over_lanes(scratch, rows, [total[i] for i in places], _add)
+    sums = _over_lanes(scratch, rows, [total[i] for i in places], operator.add)
 
     def put(t: int, mine: Tensor) -> None:
         for i, added in zip(places, sums, strict=True):
@@ -108,10 +109,6 @@ def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[E
     found = [scratch[rows.row + height, 0] for height in rows.plan.heights]
     gpu.barrier()  # all have read it before it is written again
     return found
-
-
-def _add(a: Expr, b: Expr) -> Expr:
-    return a + b
 
 
 @gpu.kernel(sizes={"x": "(...)", "tops": "(?...)", "totals": "(?...)"})
@@ -139,14 +136,14 @@ def softmax_sums_kernel(
         for i in places:
             new = gpu.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, gpu.nan_maximum))
             transform(met(i, ALL), op=lambda v, new=new: gpu.exp(v - new))
-            total[i] = total[i] * gpu.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
+            total[i] = total[i] * gpu.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, operator.add)
             top[i] = new
 
     rows.walk(meet)
     # The maximum over the lanes; then the sums of the lanes, each scaled to it.
     scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
-    sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
+    sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], operator.add)
     for (here, mine, _), greatest, added in zip(rows.rows_to_store(), largest, sums, strict=True):
         with gpu.when(here):
             put_state(targets, (greatest, added), mine, rows.split)
@@ -180,7 +177,7 @@ def softmax_quotients_kernel(
         for s in gpu.loop(splits, start=rows.lane, step=plan.lanes):
             for place, i in enumerate(mine):
                 total[place] = total[place] + totals[i, s] * gpu.exp(tops[i, s] - largest[place])
-        sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], _add)
+        sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], operator.add)
         for place, (greatest, added) in enumerate(zip(largest, sums, strict=True)):
             top[place], total[place] = greatest, added
     # The quotients, tile by tile; guards of the tiles leave out what is beyond the row.

@@ -20,7 +20,7 @@ from ...layout.values.layout import _make
 from ...tensor import Tensor
 from .batch import planned
 from .device_tensor import DeviceEngine
-from .formulas import Formula, Statements, simplified, without_implied
+from .formulas import Formula, Statements, compiled, simplified, without_implied
 from .recorded_call import CallKey, Recorded, Result, recorded
 
 
@@ -89,14 +89,6 @@ def call_recipe(
     # What it gives of this call's own numbers is what is known.
     own = recipe.run(sized.numbers)
     return None if own is None or launches_of(own) != launches_of(known) else recipe
-
-
-def compiled(text: str, scope: Mapping[str, object]) -> Callable[[Sequence[int]], Recorded | None]:
-    """The function of a recipe's text over these objects."""
-    names: dict[str, Any] = dict(scope)
-    exec(compile(text, "<call recipe>", "exec"), names)
-    run: Callable[[Sequence[int]], Recorded | None] = names["recipe"]
-    return run
 
 
 def _followed(trail: Trail, args: Sequence[object], numbers: Sequence[int]) -> list[object]:

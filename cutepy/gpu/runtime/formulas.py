@@ -253,6 +253,14 @@ def shared(formulas: Sequence[Formula]) -> list[Formula]:
     return [formula for formula in order if counts[formula] > 1]
 
 
+def compiled(text: str, scope: Mapping[str, object]) -> Callable[[Any], Any]:
+    """The function `recipe` that a text defines, over these objects."""
+    names: dict[str, Any] = dict(scope)
+    exec(compile(text, "<recipe>", "exec"), names)
+    run: Callable[[Any], Any] = names["recipe"]
+    return run
+
+
 class Statements:
     """Lines of Python in which formulas stand: what occurs more than once in all `formulas` is computed by a line of
     its own, before the first line that needs it. `names` are those of the numbers of the call.

@@ -20,6 +20,7 @@ from ...layout.affine import Congruent, signed
 from ...layout.values.int_tuple import leaves, map_leaves
 from ...layout.values.layout import _make
 from ...tensor.dtypes import MatrixType, Window, u32
+from ...tensor.engine import boxed
 from .. import ir
 from ..ir.place import user_place
 from ..ir.ranges import Sum, linear
@@ -88,7 +89,7 @@ class MappedEngine(BufferEngine):
             )
         axes: Any = leaves(offsets) if isinstance(offsets, tuple) else (offsets,)
         axes = (*axes, *(0,) * (len(self.extents) - len(axes)))
-        arrays = [np.asarray(axis) if isinstance(axis, np.ndarray) else _boxed(axis) for axis in axes]
+        arrays = [np.asarray(axis) if isinstance(axis, np.ndarray) else boxed(axis) for axis in axes]
         return [np.asarray(array, object) for array in np.broadcast_arrays(*arrays)]
 
     def _form(self, coordinates: Sequence[Sum]) -> Sum:
@@ -134,12 +135,6 @@ class MappedEngine(BufferEngine):
 
     def _refused(self) -> KernelError:
         return KernelError(f"{user_place()}: a matrix of {self.name}, whose sizes are not known: stage it")
-
-
-def _boxed(value: Any) -> Array:
-    box = np.empty((), object)
-    box[()] = value
-    return box
 
 
 def _value(entry: Any) -> ir.Expr:

@@ -19,7 +19,7 @@ from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
 from ..runtime.batch import taping, tell
 from ..runtime.device_tensor import DeviceEngine, settled
-from ..runtime.formulas import Formula, Statements
+from ..runtime.formulas import Formula, Statements, compiled
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
@@ -78,14 +78,6 @@ def recipe_for(
     except KeyError:  # an object of another class, or a formula asks for a number of the call that is no integer
         return None
     return Recipe(program, plan, checks, compiled(text, writer.scope), text, writer.scope, (call.key, device.uid))
-
-
-def compiled(text: str, scope: dict[str, object]) -> Callable[[tuple[object, ...]], Launched | int | None]:
-    """The function of a recipe's text over these objects."""
-    names: dict[str, Any] = dict(scope)
-    exec(compile(text, "<recipe>", "exec"), names)
-    run: Callable[[tuple[object, ...]], Launched | int | None] = names["recipe"]
-    return run
 
 
 class _Writer:

@@ -9,6 +9,7 @@ enumerated over the threads.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 
 import numpy as np
 
@@ -202,10 +203,8 @@ class _CutAtBarriers:
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:
-    whole: Expr = const(True, bool_)
-    for condition in conditions:
-        whole = binary("&", whole, condition)
-    return whole
+    always: Expr = const(True, bool_)
+    return reduce(partial(binary, "&"), conditions, always)
 
 
 def _accesses(items: Iterable[Item]) -> list[Access]:

@@ -4,8 +4,9 @@ A device checks that an index is in the memory that is bound. Memory under a vie
 those of the view, which the device's own check does not protect.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from dataclasses import replace
+from functools import reduce
 
 from ...tensor.dtypes import bool_
 from ..ir import (
@@ -71,15 +72,10 @@ def _block(block: Block, views: Set[Buffer]) -> Block:
 
 def _inside(stmt: Change) -> Expr:
     """Whether the coordinates of a statement are inside their extents."""
-    return _all(
+    conditions = [
         binary(op, coordinate, as_expr(bound, coordinate.dtype))
         for coordinate, extent in zip(stmt.coordinates, stmt.shape, strict=True)
         for op, bound in ((">=", 0), ("<", extent))
-    )
-
-
-def _all(conditions: Iterable[Expr]) -> Expr:
-    whole: Expr = const(True, bool_)
-    for condition in conditions:
-        whole = simplify(binary("&", whole, condition))
-    return whole
+    ]
+    always: Expr = const(True, bool_)
+    return reduce(lambda whole, one: simplify(binary("&", whole, one)), conditions, always)
