@@ -212,11 +212,8 @@ class ModuleReader(ABC):
 
     def launch_number(self, place: Place) -> ir.Expr:
         """A number of a uniform: what is bound, or any."""
-        coordinates = [c.value if isinstance(c, ir.Const) else None for c in place.at]
-        if None in coordinates:
+        if (full := place.text) is None:
             raise self.refuse(None, f"{place.variable.name} is a vector of the launch: an index must be a constant")
-        lane = "".join("xyzw"[int(c or 0)] for c in coordinates)
-        full = place.variable.name + place.path + (f".{lane}" if lane else "")
         return self.of_launch(place.variable, full.removeprefix(place.variable.name).lstrip("."), place.leaf.dtype)
 
     def of_launch(self, variable: Variable, key: str, dtype: DType) -> ir.Expr:

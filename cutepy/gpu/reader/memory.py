@@ -149,6 +149,15 @@ class Place:
         return found
 
     @property
+    def text(self) -> str | None:
+        """A number as the host names it, `params.sizes[3].x`; None where an index is no constant."""
+        at = [int(c.value) for c in self.at if isinstance(c, ir.Const)]
+        if len(at) < len(self.at):
+            return None
+        arrays, lanes = at[: self.leaf.arrays], "".join("xyzw"[lane] for lane in at[self.leaf.arrays :])
+        return f"{self.variable.name}{self.path}{''.join(f'[{i}]' for i in arrays)}{'.' * bool(lanes)}{lanes}"
+
+    @property
     def claims(self) -> ir.Coordinates:
         """The coordinates that are to be inside their extents: where the element alone does not say it."""
         if len(self.at) < 2 or all(isinstance(c, ir.Const) for c in self.at[1:]):

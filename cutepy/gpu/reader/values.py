@@ -70,18 +70,9 @@ class ValueReader(ModuleReader):
 
     def bound_number(self, place: Place) -> ir.Expr | None:
         """A number of an array of a uniform that the host gave: `params.sizes[3].x`."""
-        if place.variable.name not in self.uniforms or not all(isinstance(c, ir.Const) for c in place.at):
-            return None
-        leaf, at = place.leaf, [int(c.value) for c in place.at if isinstance(c, ir.Const)]
-        lanes = "".join("xyzw"[lane] for lane in at[leaf.arrays :])
-        key = (
-            f"{place.variable.name}{place.path}"
-            + "".join(f"[{i}]" for i in at[: leaf.arrays])
-            + "." * bool(lanes)
-            + lanes
-        )
-        given = self.given.numbers.get(key)
-        return None if given is None else self.scalar(given, leaf.dtype)
+        key = place.text if place.variable.name in self.uniforms else None
+        given = None if key is None else self.given.numbers.get(key)
+        return None if given is None else self.scalar(given, place.leaf.dtype)
 
     def let(self, name: str, value: ir.Expr) -> ir.Expr:
         """A name for a value, computed here."""
