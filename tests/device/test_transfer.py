@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from cutepy import Layout, Swizzle, _, composition, gpu, make_tensor, ops
+from cutepy import Layout, Swizzle, Tensor, _, composition, gpu, make_tensor, ops
 from cutepy.errors import DeviceError
 from cutepy.gpu.runtime import Device, open_device
 
@@ -134,3 +134,23 @@ def test_a_view_is_read_by_what_it_reaches(device: Device, monkeypatch: pytest.M
     ):
         np.testing.assert_array_equal(there[rows, columns].numpy(), host[rows, columns])
     assert counts[0] <= 4 and counts[1] <= 4 * 50 and counts[2] <= 4
+
+
+@pytest.mark.parametrize(
+    "layout, offset",
+    [
+        (Layout((4, 6), (6, 1)), 0), (Layout((6, 4), (1, 6)), 0), (Layout((3, 2), (6, 2)), 1),
+        (Layout((4, 6), (0, 1)), 0), (Layout((4, 6), (-6, 1)), 18), (Layout((2, 2, 6), (12, 6, 1)), 0),
+        (Layout(((2, 2), 6), ((6, 12), 1)), 0),
+    ],
+)  # fmt: skip
+def test_an_array_that_was_read_is_the_callers(device: Device, layout: Layout, offset: int) -> None:
+    """A write to an element of it changes this element alone: none of the array, of the tensor, of another read."""
+    memory = np.arange(24, dtype=np.float32)
+    x = Tensor(gpu.array(memory, device=device).engine, layout, offset)
+    wanted = Tensor(make_tensor(memory).engine, layout, offset).numpy(copy=True)
+    for place in np.ndindex(wanted.shape):
+        found = x.numpy()
+        np.testing.assert_array_equal(found, wanted)
+        found[place] = -1.0
+        assert np.count_nonzero(found != wanted) == 1
