@@ -75,17 +75,29 @@ def on_host(tensor: Tensor) -> Tensor:
     return type(tensor)(ViewEngine(host(), tensor.dtype), tensor.layout, tensor.offset, tensor.guard)
 
 
-def _reached_on_host(tensor: Tensor) -> Tensor:
-    """As `on_host`, over a copy of what the tensor reaches alone, where numbers tell that."""
-    layout, offset, engine = tensor.layout, tensor.offset, tensor.engine
-    part = getattr(engine, "host", None)
-    if part is None or type(layout) is not Layout or layout.facts or type(offset) is not int or not layout.size:
-        return on_host(tensor)
-    low, high = offset_bounds(layout)
-    first, last = (offset + low) // 4 * 4, offset + high + 1
-    if tensor.guard is not None or first < 0 or last > getattr(engine, "length", 0):
-        return on_host(tensor)
-    return type(tensor)(ViewEngine(part(first, last), tensor.dtype), layout, offset - first)
+def _brought(tensor: Tensor) -> Array | None:
+    """Every element of a tensor whose memory is elsewhere, where numbers tell what it reaches: that alone is copied."""
+    part, layout, offset = getattr(tensor.engine, "host", None), tensor.layout, tensor.offset
+    if part is None or tensor.guard is not None or type(layout) is not Layout or type(offset) is not int:
+        return None
+    shape, stride = leaves(layout.shape), leaves(layout.stride)
+    if {*map(type, shape), *map(type, stride)} - {int} or 0 in shape:
+        return None
+    low = high = offset
+    for extent, step in zip(shape, stride, strict=True):
+        if step > 0:
+            high += (extent - 1) * step
+        else:
+            low += (extent - 1) * step
+    first = low // 4 * 4
+    if low < 0 or high >= getattr(tensor.engine, "length", 0):
+        return None
+    memory: Array = part(first, high + 1)
+    width = memory.itemsize
+    view: Array = np.ndarray(
+        shape, memory.dtype, memory, (offset - first) * width, tuple([step * width for step in stride])
+    )
+    return view if shape is layout.shape else view.reshape(mode_sizes(tensor), order="F")
 
 
 def load_all(tensor: Tensor) -> Array:
@@ -97,7 +109,9 @@ def load_all(tensor: Tensor) -> Array:
     """
     if isinstance(tensor.engine, CoordinateEngine):
         return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
-    tensor = _reached_on_host(tensor)
+    if (brought := _brought(tensor)) is not None:
+        return brought
+    tensor = on_host(tensor)
     view = leaf_view(tensor)
     if view is not None:
         return view.reshape(mode_sizes(tensor), order="F")

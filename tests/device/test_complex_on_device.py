@@ -27,9 +27,9 @@ def test_as_in_numpy(device: Device, kernel: gpu.KernelFunction, law: Callable) 
     np.testing.assert_array_equal(recast(moved[0], "f32").numpy(), a.view(np.float32))
 
 
-def test_an_empty_tensor_is_zeros_that_a_kernel_writes(device: Device) -> None:
+def test_a_cleared_tensor_is_zeros_that_a_kernel_writes(device: Device) -> None:
     a, b, _ = operands()
-    y = gpu.empty(len(a), "complex64", device=device)
+    y = gpu.empty(len(a), "complex64", cleared=True, device=device)
     assert y.numpy().dtype == np.complex64 and not y.numpy().any()
     CASES[NAMES.index("a * b")][0](a, b, y)
     np.testing.assert_allclose(y.numpy(), a * b, rtol=2e-5, atol=1e-5)

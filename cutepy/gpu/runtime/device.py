@@ -1033,9 +1033,11 @@ def _room_for(
 ) -> tuple[np.dtype[np.generic], Array]:
     """The type of the elements to read, and bytes for them. Raises DeviceError for a range outside the buffer."""
     kind = _element_type(dtype)
-    offset = _whole(offset, f"{buffer}.read: the first byte")
+    if type(offset) is not int:
+        offset = _whole(offset, f"{buffer}.read: the first byte")
     room = (buffer.nbytes - offset) // stored_itemsize(kind)
-    count = room if count is None else _whole(count, f"{buffer}.read: the count")
+    if type(count) is not int:
+        count = room if count is None else _whole(count, f"{buffer}.read: the count")
     if offset < 0 or offset % 4 or not 0 <= count <= room:
         raise DeviceError(
             f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
