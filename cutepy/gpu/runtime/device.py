@@ -153,7 +153,7 @@ class Device:
     >>> device.faulty or device.check_faults(program, ()) is None
     True
     >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
-    >>> device.play([device.bound_launch(program, [inputs, results], ())], [], [inputs, results])
+    >>> device.play([device.bound_launch(program, [inputs, results], (), (1, 1, 1))], [], [inputs, results])
     >>> fresh = device.replay([x.nbytes], [(program, (0, 1), (), program.grid)], [inputs], kept=0)
     >>> fresh.read("float32").tolist()
     [0.0, 2.0, 4.0, 6.0]
@@ -426,7 +426,7 @@ class Device:
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
         self._prepare_for(program)
         with Exclusive(self, program.entry):
-            launch = self._bound(program, operands, params, size)
+            launch = self.bound_launch(program, operands, params, size)
             if min(size):
                 self._enqueue((launch,))
 
@@ -510,7 +510,7 @@ class Device:
             try:
                 bound = tuple(
                     [
-                        self._bound(program, [everything[number] for number in places], params, grid)
+                        self.bound_launch(program, [everything[number] for number in places], params, grid)
                         for program, places, params, grid in launches
                         if min(grid)
                     ]
@@ -566,8 +566,11 @@ class Device:
                 except Exception as error:
                     self._fail(batch.launches, error)
 
-    def bound_launch(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float]) -> BoundLaunch:
-        """A launch with its pipeline and bind group, its parameters as bytes, and its grid."""
+    def bound_launch(
+        self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3
+    ) -> BoundLaunch:
+        """A launch with its pipeline and bind group, its parameters as bytes, and its grid, on a device that can make
+        it. Raises what an earlier one over these buffers failed with."""
         pipeline, packed = self._pipeline(program), b""
         if params or program.params:
             try:
@@ -579,19 +582,12 @@ class Device:
             self.check_faults(program, params)
         try:
             check_operands(self, program, operands)
-            return self._groups.get(pipeline, operands), packed, program.grid
         except AttributeError:
             other = [operand for operand in operands if not isinstance(operand, DeviceBuffer)]
             if not other:
                 raise
             raise KernelError(f"{program.entry}: {other[0]!r} is no buffer; device.upload(array) makes one") from None
-
-    def _bound(
-        self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3
-    ) -> BoundLaunch:
-        """A launch with what it needs, on a device that can make it. Raises what an earlier one over these buffers
-        failed with."""
-        bound, packed, _ = self.bound_launch(program, operands, params)
+        bound = self._groups.get(pipeline, operands)
         if self._failed:
             self._raise_failure(*operands)
         if max(grid) > self.limits.workgroups and min(grid):

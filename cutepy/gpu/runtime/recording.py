@@ -112,7 +112,7 @@ class Recording:
         """Each launch with its pipeline and the bind group of these buffers, and the batches of all."""
         with Exclusive(self.device, "record"):
             bound = [
-                self.device.bound_launch(program, [buffers[number] for number in places], params)
+                self.device.bound_launch(program, [buffers[number] for number in places], params, program.grid)
                 for program, places, params in self.programs
             ]
             return bound, batches_of(self.device.runtime, bound)
