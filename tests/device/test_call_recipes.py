@@ -176,6 +176,15 @@ def as_integers(formula: Formula, names: dict[str, Any]) -> Any:
     return reduce({"+": operator.add, "*": operator.mul, "//": operator.truediv, "%": operator.mod}[op], parts)
 
 
+def divisors(formula: Formula) -> Iterator[Formula]:
+    """What a formula divides by, beside numbers."""
+    if isinstance(formula, tuple):
+        if formula[0] in ("//", "%") and not isinstance(formula[2], int):
+            yield formula[2]
+        for part in formula[1:]:
+            yield from divisors(part)
+
+
 def without(recipe: CallRecipe, lines: set[str]) -> Callable[[list[int]], object]:
     """The recipe with these lines left out."""
     kept = [line for line in recipe.text.splitlines() if line not in lines]
@@ -183,7 +192,8 @@ def without(recipe: CallRecipe, lines: set[str]) -> Callable[[list[int]], object
 
 
 def broken_alone(recipe: CallRecipe, count: int, at: int) -> list[int] | None:
-    """Numbers of which each condition holds but this one; None where it follows from the others."""
+    """Numbers of which each condition holds but this one, and none divides by 0, which a recipe refuses; None where it
+    follows from the others."""
     names = {f"n{i}": z3.Int(f"n{i}") for i in range(count)}
     for most in (1 << 8, 1 << 40):  # small numbers are found sooner, and none of the greater ones says that it follows
         solver = z3.SolverFor("QF_NIA")
@@ -192,6 +202,7 @@ def broken_alone(recipe: CallRecipe, count: int, at: int) -> list[int] | None:
         for i, condition in enumerate(recipe.conditions):
             holds = as_integers(condition, names) != 0
             solver.add(z3.Not(holds) if i == at else holds)
+            solver.add(*[as_integers(divisor, names) != 0 for divisor in divisors(condition)])
         found = solver.check()
         if found == z3.sat:
             model = solver.model()
