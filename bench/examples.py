@@ -165,6 +165,29 @@ def attention(causal: bool, module: str = "attention") -> None:
     say(words, "|", error(o.numpy().reshape(length, width, heads)[rows][:, :, which].transpose(2, 0, 1), right))
 
 
+def decode(dtype: str, group: int = 4) -> None:
+    """One query of each of `group` heads that share 8,192 keys of 128, 268 MB of keys and values in all."""
+    from decode import attend, weighed
+
+    from cutepy import Layout, Tensor, gpu
+
+    heads, keys, width = (2, 300, 64) if SMALL else (32 if dtype == "f32" else 64, 8192, 128)
+    g = np.random.default_rng(0)
+    q = g.standard_normal((heads, group, width), np.float32).astype(DTYPES[dtype])
+    K, V = (np.resize(g.standard_normal(2**20 + 7, np.float32), (heads, keys, width)).astype(q.dtype) for _ in "KV")
+    out = gpu.empty((heads, group, width))
+    of_heads = Layout((width, group, heads))
+    cache = Layout((keys, width, heads), (width, 1, keys * width))
+    given = [Tensor(gpu.array(x).engine, of_heads if x is q else cache) for x in (q, K, V)]
+    there = None
+    if torch() is not None:
+        on = [x.reshape(heads // 8, -1, keys if n else 1, width) for n, x in enumerate(on_torch(q, K, V))]
+        there = partial(torch().nn.functional.scaled_dot_product_attention, *on, enable_gqa=True)
+    run = partial(attend, *given, Tensor(out.engine, of_heads))
+    words = told(f"decode {dtype} {group}", 2 * K.nbytes, "GB/s", run, there)
+    say(words, "|", error(out.numpy()[:2].T, weighed(q[:2], K[:2], V[:2])))
+
+
 def scan(dtype: str) -> None:
     """Running sums of 2^26 elements."""
     from scan import scan as run
@@ -247,6 +270,7 @@ ROWS = (64, 1000) if SMALL else (16384, 4096)
 CASES: dict[str, Callable[[], None]] = {
     "attention": partial(attention, False),
     "attention causal": partial(attention, True),
+    **{f"decode {dtype} {n}": partial(decode, dtype, n) for dtype in ("f16", "f32") for n in (1, 4, 8)},
     "matrices": partial(attention, False, "attention_matrices"),
     "matrices causal": partial(attention, True, "attention_matrices"),
     "scan int32": partial(scan, "int32"),

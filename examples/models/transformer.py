@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kernels"))
+from decode import attend
 from int4_matvec import matvec
 
 from cutepy import Tensor, gpu, make_tensor, ops, recast
@@ -154,14 +155,15 @@ class Model:
         values[first:last] = ops.reshape(self.times(h, f"{i}.v"), heads)
         q = self.turned(ops.reshape(self.times(h, f"{i}.q"), (tokens, s.heads, s.head)), first)
         q = ops.permute(ops.reshape(q, (tokens, s.pairs, s.shared, s.head)), (1, 2, 0, 3))
-        scores = ops.matmul(ops.reshape(q, (s.pairs, -1, s.head)), ops.permute(keys[:last], (1, 2, 0)))
-        scores = ops.reshape(scores, (s.pairs, s.shared, tokens, last)) * s.head**-0.5
-        if tokens > 1:
+        if tokens == 1:
+            mixed, seen = gpu.empty(q.shape), [ops.permute(x[:last], (0, 2, 1)) for x in (keys, values)]
+            attend(ops.permute(q[:, :, 0], (2, 1, 0)), *seen, ops.permute(mixed[:, :, 0], (2, 1, 0)))
+        else:
+            scores = ops.matmul(ops.reshape(q, (s.pairs, -1, s.head)), ops.permute(keys[:last], (1, 2, 0)))
+            scores = ops.reshape(scores, (s.pairs, s.shared, tokens, last)) * s.head**-0.5
             scores = scores + gpu.array(np.triu(np.full((tokens, last), -np.inf, np.float32), first + 1))
-        shares = ops.reshape(ops.softmax(scores, 3), (s.pairs, -1, last))
-        mixed = ops.reshape(
-            ops.matmul(shares, ops.permute(values[:last], (1, 0, 2))), (s.pairs, s.shared, tokens, s.head)
-        )
+            shares = ops.reshape(ops.softmax(scores, 3), (s.pairs, -1, last))
+            mixed = ops.reshape(ops.matmul(shares, ops.permute(values[:last], (1, 0, 2))), q.shape)
         return self.times(ops.reshape(ops.permute(mixed, (2, 0, 1, 3)), (tokens, -1)), f"{i}.o")
 
     def forward(self, ids: np.ndarray, first: int = 0) -> Tensor:

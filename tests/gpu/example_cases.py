@@ -10,7 +10,7 @@ sys.path.insert(0, str(FOLDER))  # before any module called `example` that is in
 
 NAMES = (
     "saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "layer_norm", "scan", "top_k",
-    "int4_matvec", "dropout", "fft", "attention_matrices",
+    "int4_matvec", "dropout", "fft", "attention_matrices", "decode",
 )  # fmt: skip
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "saxpy": {
@@ -61,6 +61,11 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "uneven": {"length": 145, "width": 64, "heads": 2, "causal": False},
         "a cache": {"length": 5, "width": 64, "heads": 2, "keys": 150, "group": 2},
         "a window": {"length": 145, "width": 64, "heads": 1, "keys": 160, "window": 40},
+    },
+    "decode": {
+        "one head a key": {"keys": 150, "group": 1},
+        "short": {"keys": 3, "width": 32, "heads": 1, "group": 3},
+        "f16": {"keys": 200, "dtype": "float16"},
     },
     "dropout": {"whole tiles": {"n": 2048}, "uneven": {"n": 1003, "seed": 4_000_000_000}},
     "layer_norm": {
