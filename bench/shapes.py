@@ -26,10 +26,21 @@ import peers
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul.contraction import problem_for_plans
-from cutepy.gpu.matmul.cost_model import LARGE, PLANS, PLANS_OF_FEW_ROWS, ProductProblem, choose_plan, in_splits
+from cutepy.gpu.matmul.cost_model import (
+    LARGE,
+    PLANS,
+    PLANS_OF_FEW_ROWS,
+    PLANS_OF_SHORT_K,
+    SKINNY,
+    SQUARE,
+    ProductProblem,
+    choose_plan,
+    in_splits,
+)
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import tiling_of
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime import default_device
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
@@ -156,7 +167,7 @@ def product(
         line["torch_error"] = _error(tc.cpu().numpy()[at][rows], wanted)
     if min(m, n) <= 16 and not batch:
         line["of_copy"] = copying(shapes, ha.nbytes + hb.nbytes + found.nbytes) / mine
-    problem = problem_for_plans(a, b)
+    problem = problem_for_plans(ExecutionSite(shapes.device), a, b)
     if shapes.kind == np.float16:
         line["plan"] = gpu.explain_matmul(a, b).partition(" on ")[0]
     else:
@@ -455,7 +466,8 @@ def plans(shapes: Shapes) -> None:
         (128, 8192, 4096), (300, 300, 300), (700, 900, 3000), (5000, 40, 500), (200, 16000, 60), (32, 1000, 12000),
     ]  # fmt: skip
     for m, n, k in sizes:
-        for whole in dict.fromkeys((*PLANS, *PLANS_OF_FEW_ROWS[False], *PLANS_OF_FEW_ROWS[True])):
+        few = *PLANS_OF_SHORT_K, *PLANS_OF_FEW_ROWS[False], *PLANS_OF_FEW_ROWS[True]
+        for whole in (*PLANS, SQUARE, SKINNY, *few):
             for plan in in_splits(ProductProblem(m, n, k), whole):
                 if whole.tile[0] <= 4 * m and whole.tile[1] <= 4 * n:
                     name = f"({m},{n},{k}) {_short(plan)}"

@@ -16,7 +16,7 @@ from operation_cases import Recorded, recorded
 import cutepy.gpu
 from cutepy import ops
 from cutepy.gpu.fusion.chains import Ref, chain_of
-from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL
+from cutepy.gpu.matmul.cost_model import LARGE, PLANS_OF_ONE_ROW, PLANS_OF_SHORT_K, SKINNY, SMALL, WIDE
 from cutepy.gpu.matmul.plan import MatrixPlan, Plan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.operand import ExecutionSite
@@ -98,7 +98,7 @@ def _run_products_and_sums() -> None:
             plan = plans[number] if dtype == "float32" else None
             ops.matmul(a, b, plan=plan, engine="interpreter")
             ops.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="interpreter")
-    for plan in (LARGE, MEDIUM, SMALL, replace(SMALL, splits=2)):
+    for plan in (LARGE, WIDE, SMALL, replace(SMALL, splits=2), PLANS_OF_ONE_ROW[1], PLANS_OF_SHORT_K[0]):
         a, b = (g.random(shape, dtype=np.float32) for shape in ((70, 40), (40, 130)))
         ops.matmul(a, b, plan=plan, engine="interpreter")
         ops.matmul(a, b, plan=plan, engine="interpreter", epilogue=lambda c: c * 2)

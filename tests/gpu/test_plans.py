@@ -10,7 +10,7 @@ from shares import ALL
 
 from cutepy import Layout, composition, make_tensor, ops, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SMALL, ProductProblem, choose_plan
+from cutepy.gpu.matmul.cost_model import LARGE, SMALL, WIDE, ProductProblem, choose_plan
 from cutepy.gpu.matmul.kernel_fma import _places, matmul_kernel
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.matmul.staging import copy_block, copy_layout
@@ -100,7 +100,7 @@ def test_groups_of_threads_that_share_out_k_are_proven(plan: Plan) -> None:
     assert not found.checked and found.shared_bytes == plan.shared_bytes
 
 
-@pytest.mark.parametrize("plan", [LARGE, MEDIUM, SMALL])
+@pytest.mark.parametrize("plan", [LARGE, WIDE, SMALL])
 @pytest.mark.parametrize("turned", ORDERS)
 def test_the_plans_for_large_gpus_on_the_interpreter(plan: Plan, turned: str) -> None:
     g = np.random.default_rng(7)
@@ -126,7 +126,7 @@ def test_plans_fit_the_device() -> None:
     assert choose_plan(large) == choose_plan(large, CPU) == Plan()  # type: ignore[arg-type]
     chosen = [choose_plan(ProductProblem(n, n, n), BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
     assert chosen == [SMALL, replace(LARGE, splits=4), LARGE, LARGE]
-    for plan in (LARGE, MEDIUM, SMALL):
+    for plan in (LARGE, WIDE, SMALL):
         assert plan.shared_bytes <= 49152 and prod(plan.threads) <= 256
     kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
     assert kernel.shared_bytes == LARGE.shared_bytes
@@ -183,7 +183,7 @@ def test_lanes_that_do_not_fill_the_threads_are_refused() -> None:
 def test_half_precision_is_summed_in_single() -> None:
     g = np.random.default_rng(3)
     a, b = (g.random((64, 64)).astype(np.float16) for _ in range(2))
-    got = ops.matmul(a, b, plan=MEDIUM, engine="interpreter").numpy()
+    got = ops.matmul(a, b, plan=WIDE, engine="interpreter").numpy()
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     assert got.dtype == np.float16 and np.abs(got / wanted - 1).max() <= 2**-10
 

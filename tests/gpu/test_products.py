@@ -12,7 +12,16 @@ from shares import ALL, share
 from cutepy import gpu, ops
 from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul.contraction import contract, group_axes
-from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, ProductProblem, choose_plan
+from cutepy.gpu.matmul.cost_model import (
+    LARGE,
+    PLANS_OF_ONE_ROW,
+    PLANS_OF_SHORT_K,
+    SKINNY,
+    SMALL,
+    WIDE,
+    ProductProblem,
+    choose_plan,
+)
 from cutepy.gpu.matmul.plan import Plan, whole_splits
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime import Limits
@@ -23,7 +32,8 @@ from cutepy.tensor import Tensor, make_tensor
 
 BIG_GPU = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))
 ROOMY = Limits(workgroup_bytes=49152, binding_bytes=1 << 31)
-PLANS = {"large": LARGE, "medium": MEDIUM, "square": SQUARE, "small": SMALL, "skinny": SKINNY, "portable": Plan()}
+PLANS = {"large": LARGE, "wide": WIDE, "small": SMALL, "skinny": SKINNY, "portable": Plan()}
+PLANS |= {"one row": PLANS_OF_ONE_ROW[0], "one long row": PLANS_OF_ONE_ROW[1], "short k": PLANS_OF_SHORT_K[1]}
 
 TURNED = ("", "A", "B", "AB")
 
@@ -71,7 +81,7 @@ def test_every_plan_at_uneven_edges(name: str, turned: str) -> None:
     """Half of the sizes in turn, whole or in halves: each size is both, with one operand turned or the other."""
     g = np.random.default_rng(4)
     bm, bn, bk = PLANS[name].tile
-    sizes = (bm + 1, bn - 1, 3 * bk + 1), (bm - 4, bn + 4, 2 * bk + 4), (3, 5, bk), (bm, bn, 5)
+    sizes = (bm + 1, bn - 1, 3 * bk + 1), (max(1, bm - 4), bn + 4, 2 * bk + 4), (3, 5, bk), (bm, bn, 5)
     turn = TURNED.index(turned)
     for number, (m, n, k) in enumerate(sizes[turn % 2 :: 2]):
         a, b = (g.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
@@ -83,12 +93,56 @@ def test_every_plan_at_uneven_edges(name: str, turned: str) -> None:
         assert error(c.numpy(), wanted) <= 1e-6, (m, n, k, splits)
 
 
+@pytest.mark.parametrize("seed", share(range(4)))
+def test_one_row_by_plans(large_gpu: None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector by a matrix or the other way round, perhaps many of them, by the plans that a large GPU has for them."""
+    monkeypatch.setattr(products, "row_by_row", lambda _place, groups, _dtype: not (groups.m or groups.n))
+    planned: list[Plan] = []
+    run = products.run_plan
+    monkeypatch.setattr(products, "run_plan", lambda *given, **how: planned.append(given[2]) or run(*given, **how))
+    g = np.random.default_rng(seed)
+    for case in range(4):
+        k, n = (int(np.exp(g.uniform(1, np.log(600)))) for _ in "kn")
+        n, batch = n + 16, [(), (2,), (3, 2)][g.integers(3)]
+        x, b = (g.standard_normal((*batch, *shape), dtype=np.float32) for shape in ((1, k), (k, n)))
+        one, other = (x, b) if case % 2 else (b.swapaxes(-1, -2), x.swapaxes(-1, -2))
+        wanted = one.astype(np.float64) @ other.astype(np.float64)
+        assert error(ops.matmul(one, other, engine="interpreter").numpy(), wanted) <= 1e-6, (batch, k, n)
+    assert len(planned) == 4 and all(plan.tile[0] == 1 for plan in planned)
+
+
 def test_what_lies_beyond_the_end_of_k_is_no_part_of_a_sum() -> None:
     """Loads are moved inside: an infinity that they meet there twice must not meet a zero."""
     a, b = np.ones((40, 37), np.float32), np.ones((37, 40), np.float32)
     b[-1], a[:, -1] = np.inf, 2
     for plan in (SMALL, LARGE):
         assert (ops.matmul(a, b, plan=plan, engine="interpreter").numpy() == np.inf).all()
+
+
+@pytest.mark.parametrize("turned", TURNED)
+def test_uneven_operands_of_large_products_are_copied(turned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a copy has beyond k is 0. What it has beyond the rows is anything, here NaN, and in no element of C."""
+    copied, new, whole = [], ExecutionSite.new, products.of_whole_slabs
+
+    def poisoned(*given: object, **how: object) -> Tensor:
+        found: Tensor = new(*given, **how)  # type: ignore[arg-type]
+        found.engine.memory[...] = np.nan  # type: ignore[attr-defined]
+        return found
+
+    monkeypatch.setattr(ExecutionSite, "new", poisoned)
+    monkeypatch.setattr(products, "of_whole_slabs", lambda *given: copied.append(given[1]) or whole(*given))
+    monkeypatch.setattr(products, "LARGE_PRODUCT", 1)
+    monkeypatch.setattr(products, "WORTH_COPYING", 1)
+    g = np.random.default_rng(5)
+    for plan, (batch, m, k, n) in product((LARGE, SMALL), [((), 130, 131, 67), ((), 66, 64, 35), ((3,), 34, 33, 40)]):
+        a, b = (g.standard_normal((*batch, *shape), dtype=np.float32) for shape in ((m, k), (k, n)))
+        wanted = a.astype(np.float64) @ b.astype(np.float64)
+        a, b = (
+            np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2) if letter in turned else x
+            for x, letter in ((a, "A"), (b, "B"))
+        )
+        assert error(ops.matmul(a, b, plan=plan, engine="interpreter").numpy(), wanted) <= 1e-6, (plan, m, k, n)
+    assert len(copied) == 12
 
 
 @pytest.fixture

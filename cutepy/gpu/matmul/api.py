@@ -177,7 +177,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
         dtype = as_dtype(sums)
         a, b = (Tensor(CountingEngine(dtype), t.layout) for t in (a, b))
     # A found plan is one of matrices; else `found` says why there is none.
-    problem = problem_for_plans(a, b)
+    problem = problem_for_plans(place, a, b)
     if sums not in ("i32", "u32"):
         found = matrix_plan(place, problem or ProductProblem(*extents, kinds), _sums_of(sums))
         if problem is None and isinstance(found, MatrixPlan):

@@ -33,13 +33,22 @@ from ..operations.domain import zipped
 from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
-from .cost_model import FEW_ROWS, ProductProblem, choose_plan, has_parts, large, matrix_plan
+from .cost_model import (
+    FEW_ROWS,
+    LARGE_PRODUCT,
+    WORTH_COPYING,
+    ProductProblem,
+    choose_plan,
+    has_parts,
+    matrix_plan,
+    one_pass,
+)
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_subgroup import matrix_matmul_kernel
 from .launches import add_parts, launch, prepare_parts, with_mode
 from .plan import MatrixPlan, Plan, Sums, in_parts, parts_of, whole_splits
 from .plan_cache import tuned_plan
-from .staging import corner, new_of_tiles, of_whole_tiles
+from .staging import corner, in_vectors, new_of_tiles, of_whole_slabs, of_whole_tiles
 
 Operands = tuple[Tensor, Tensor, Tensor]
 Factor = tuple[int, ...]
@@ -169,13 +178,10 @@ def contract(place: ExecutionSite, operands: Operands, how: ProductOptions = Pro
         filled(place, c, 0)
         return
     groups = axes_of_product(operands)
-    # Without rows or without columns a product is a sum of products, row by row; that reads each element once.
     if groups is None:
         _contract_copies(place, operands, how)
-    elif how.plan is None and not groups.n:
-        _sum_products(place, groups, operands)
-    elif how.plan is None and not groups.m:
-        _sum_products(place, groups.exchanged(), (b, a, c))
+    elif how.plan is None and row_by_row(place, groups, a.dtype):
+        _sum_products(place, *((groups, operands) if groups.m else (groups.exchanged(), (b, a, c))))
     else:
         (a, b, c), plan, alone = _resolve_plan(place, groups, operands, how)
         run_plan(place, (a, b, c), plan, alone=alone)
@@ -222,18 +228,33 @@ def axes_of_product(operands: Sequence[Tensor]) -> ProductAxes | None:
 def _resolve_plan(
     place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions, *, fused: bool = False
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan, bool]:
-    """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone: of a large
-    product, and of one whose plan was found by timing it."""
+    """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone, as one is whose
+    plan was found by timing it."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
 
     def plan_of(m: int, n: int, k: int, batch: int) -> tuple[Plan | MatrixPlan, bool]:
         one, given = ProductProblem(m, n, k, batch, problem.dtypes, problem.across), how.plan
         if given is not None:
-            return replace(given, splits=parts_of(one.k, given.tile[2], given.splits)), large(one)
+            return replace(given, splits=parts_of(one.k, given.tile[2], given.splits)), False
         tuned = place.device is not None and tuned_plan(place.device.adapter, one) is not None
-        return plan_for_problem(place, one, how.sums, fused=fused), tuned or large(one)
+        return plan_for_problem(place, one, how.sums, fused=fused), tuned
 
     return arranged, *gpu.choice(plan_of, problem.m, problem.n, problem.k, problem.batch)
+
+
+def row_by_row(place: ExecutionSite, groups: ProductAxes, dtype: DType) -> bool:
+    """Whether a product is a sum of products for each row of A: it has no columns, or no rows and is exchanged. Each
+    element is then read once, as by a plan of one row, which a discrete GPU has where neighbours in memory are of
+    different sums."""
+    if groups.m and groups.n:
+        return False
+    group, operand = (groups.m, 1) if groups.m else (groups.n, 2)
+    longest = max(group, key=lambda piece: piece[0], default=(1, 0, 0))
+    if longest[operand] != 1 or dtype.bits != 32 or not groups.k:
+        return True
+    sums, k = (prod(piece[0] for piece in pieces) for pieces in ((*group, *groups.batch), groups.k))
+    device = place.device
+    return device is None or device.adapter.kind != "DiscreteGPU" or not one_pass(longest[0], k, sums // longest[0])
 
 
 def plan_for_problem(
@@ -273,19 +294,20 @@ def problem_of(A: object, B: object) -> tuple[ProductProblem, Adapter]:
     Raises TensorError and KernelError for what is no product, or is one by other means than plans.
     """
     a, b = (tensor_of("tune", x) for x in (A, B))
-    problem, place = problem_for_plans(a, b), place_of("tune", "wgpu", [a, b])
+    place = place_of("tune", "wgpu", [a, b])
+    problem = problem_for_plans(place, a, b)
     if problem is None or place.device is None:
         raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
     return problem, place.device.adapter
 
 
-def problem_for_plans(a: Tensor, b: Tensor) -> ProductProblem | None:
+def problem_for_plans(place: ExecutionSite, a: Tensor, b: Tensor) -> ProductProblem | None:
     """What a matrix product into a new tensor asks of its kernel; None where it is one by other means than plans."""
     batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
     c = Tensor(CountingEngine(rules.result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
     operands = stretched(a, b, c)
     groups = axes_of_product(operands) if a.size and b.size else None
-    if groups is None or not (groups.m and groups.n and groups.k):
+    if groups is None or not groups.k or row_by_row(place, groups, a.dtype):
         return None
     return arranged_for_kernel(groups, operands, turn=True)[1]
 
@@ -324,11 +346,18 @@ def run_plan(
 
 
 def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
-    """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices."""
-    if isinstance(plan, Plan):
-        return operands
+    """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices; in whole slabs
+    and vectors where it multiplies and adds, if that saves more time than copies take."""
     a, b, c = operands
-    return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
+    if isinstance(plan, MatrixPlan):
+        return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
+    depth, work = plan.tile[2], size(a, 1) * prod(mode_sizes(c))
+    if plan.ahead or work < LARGE_PRODUCT:
+        return operands
+    uneven = [t for t in (a, b) if not in_vectors(t, depth)]
+    if work < WORTH_COPYING * sum(t.size for t in uneven) or any(map(_repeats, uneven)):
+        return operands
+    return of_whole_slabs(place, a, depth), of_whole_slabs(place, b, depth), c
 
 
 def _run(

@@ -1,7 +1,8 @@
 """How long a product takes by a plan, and the plan that should take the least: of multiply-adds, or of matrices.
 
-Law: `predicted_us` orders plans as an NVIDIA H200 did, in 2,100 timings of 57 products. What it chooses took 1.01 times
-as long as the best of `PLANS`, in the geometric mean, and at most 1.09 times.
+Law: `predicted_us` orders plans as an NVIDIA H200 did, in 2,100 timings of 57 products. What it chooses of `PLANS` took
+1.02 times as long as the best of all that were timed, in the geometric mean, and at most 1.12 times; of two plans more
+it chose no better.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from ..runtime.plan_file import size_class
 from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 ANYWHERE, ANYWHERE_OF_FEW = Plan(), Plan((32, 32, 16), (8, 8))
 """Plans that every WebGPU device can run, and for few rows or columns."""
-PLANS = LARGE, WIDE, MEDIUM, SQUARE, SMALL, SKINNY
+PLANS = SMALL, LARGE, WIDE
 """Plans for products of any extents."""
+LONG_K = 2048
+"""Columns of k from which a product of one row and few columns takes less time in parts."""
 FEW_ROWS = 16
 """Rows of C up to which there are further plans, `PLANS_OF_FEW_ROWS`."""
+SHORT_K = 512
+"""Columns of k up to which the plans are tried whose threads stand along the columns of C."""
+PLANS_OF_SHORT_K = (
+    Plan((4, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
+    Plan((8, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
+)
 PLANS_OF_FEW_ROWS = {
-    False: (*PLANS, Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4)),
-    True: (
-        *PLANS,
-        Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2),
-        Plan((8, 16, 512), (1, 4, 64), unrolled=True, ahead=2),
-        Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
+    False: (
+        Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4),
+        Plan((4, 32, 256), (1, 8, 32), unrolled=True, ahead=2),
     ),
-}
-"""Plans where k is contiguous in B (True), and where it is not (False)."""
-FEW_ROWS_OF_ALL_SIZES = {
-    False: (PLANS_OF_FEW_ROWS[False][-1], Plan((4, 32, 256), (1, 8, 32), unrolled=True, ahead=2)),
     True: (
         Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2),
         Plan((4, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
@@ -49,10 +50,22 @@ FEW_ROWS_OF_ALL_SIZES = {
         Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
     ),
 }
-"""Plans of few rows for all sizes, in the same way: one of twice the depth, then those whose turns take 256 columns of
-k, which divide the k of many products; of a turn that is whole nothing is compared with k."""
+"""Further plans of few rows where k is contiguous in B (True), and where it is not (False): one of twice the depth,
+then those whose turns take 256 columns of k, which divide the k of many products; of a turn that is whole nothing is
+compared with k."""
+PLANS_OF_ONE_ROW = (
+    Plan((1, 32, 256), (1, 16, 16), unrolled=True, ahead=4),
+    Plan((1, 32, 512), (1, 8, 32), unrolled=True, ahead=4),
+    Plan((1, 16, 512), (1, 4, 64), unrolled=True, ahead=2),
+)
+"""Plans where the columns of B are neighbours in memory: of tiles enough for all processors, of one each and a long k,
+and of fewer."""
 LARGE_PRODUCT = 1 << 32
-"""Multiply-adds from which a product has a kernel for its sizes alone."""
+"""Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
+epilogue."""
+WORTH_COPYING = 800
+"""Multiply-adds for an element of what is copied from which a product takes less time by operands in whole slabs and
+vectors, the copies included: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 ms after two copies of 36 us."""
 
 # The GPU that was measured, an NVIDIA H200: its processors, the clocks of one of them in a microsecond as far as plans
 # use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
@@ -190,9 +203,9 @@ def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
 def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fused: bool = False) -> Plan:
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
-    On a discrete GPU products from `LARGE_PRODUCT` on have kernels of their own, by the plan of the least time. Smaller
-    ones have kernels for all sizes, by `SMALL`, `LARGE` and `WIDE`, and those of few rows by plans of theirs as well:
-    each is a text. With an epilogue each is another, so a product that is `fused` with one has `SMALL` alone.
+    On a discrete GPU it is `SMALL`, `LARGE` or `WIDE`, of large products also `SQUARE`, of few rows `SMALL`, `SKINNY`
+    or one of theirs: each is a text for all sizes. With an epilogue each is another, so a product that is `fused` with
+    one has `SMALL` alone, below `LARGE_PRODUCT`.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
@@ -201,9 +214,7 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
         plan = ANYWHERE if min(p.m, p.n) > FEW_ROWS else ANYWHERE_OF_FEW
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
-    if large(p):
-        return quickest(p)
-    return _of_few(p, fused)
+    return _quickest(p, fused)
 
 
 def has_parts(device: Device | None, k: int) -> bool:
@@ -211,24 +222,31 @@ def has_parts(device: Device | None, k: int) -> bool:
     return device is not None and k >= 2 * (64 if device.adapter.kind == "DiscreteGPU" else 1024)
 
 
-def large(problem: ProductProblem) -> bool:
-    """Whether a product is large enough for a kernel of its own."""
-    return problem.m * problem.n * problem.k * problem.batch >= LARGE_PRODUCT
+def one_pass(columns: int, k: int, batch: int) -> bool:
+    """Whether a product of one row by these columns, neighbours in memory, is a launch by `PLANS_OF_ONE_ROW`: where its
+    tiles are not so few that parts of a long k take less time, for all that they are added by a second launch."""
+    return columns > FEW_ROWS and (k <= LONG_K or columns * batch >= PROCESSORS // 4 * PLANS_OF_ONE_ROW[-1].tile[1])
+
+
+def _of_one_row(problem: ProductProblem) -> Plan:
+    many, deep, narrow = PLANS_OF_ONE_ROW
+    tiles = workgroups_of(problem, many)
+    if tiles >= 3 * PROCESSORS // 2:
+        return many
+    return deep if problem.k >= LONG_K // 2 and tiles >= 3 * PROCESSORS // 4 else narrow
 
 
 @lru_cache(maxsize=512)
-def quickest(problem: ProductProblem) -> Plan:
-    """The plan of all, with its splits, that should take the least time."""
-    plans, along_k = PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS, problem.across[1]
+def _quickest(problem: ProductProblem, fused: bool) -> Plan:
+    """The plan that should take the least time, with its splits."""
+    if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
+        return _of_one_row(problem)
+    large = problem.m * problem.n * problem.k * problem.batch >= LARGE_PRODUCT
+    fused &= not large
+    plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else PLANS
     # The 64 threads of SQUARE turn B too slowly: 1000x1500x700 took 118 us, and 77 by LARGE.
-    return _least(problem, [plan for plan in plans if plan is not SQUARE or not along_k])
-
-
-@lru_cache(maxsize=512)
-def _of_few(problem: ProductProblem, fused: bool) -> Plan:
-    """The same of few plans."""
-    plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else (SMALL, LARGE, WIDE)
-    return _least(problem, (*plans, *_few_rows(problem, fused)))
+    square = (SQUARE,) if large and not problem.across[1] else ()
+    return least_of(problem, (*plans, *square, *_few_rows(problem, fused)))
 
 
 def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
@@ -236,14 +254,17 @@ def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
     of k in one part: its turns are then many, and none loads what nothing uses."""
     if problem.m > FEW_ROWS:
         return ()
-    deep, first, *others = FEW_ROWS_OF_ALL_SIZES[problem.across[1]]
+    deep, first, *others = PLANS_OF_FEW_ROWS[problem.across[1]]
     depth = deep.tile[2]
-    if not fused and problem.k % depth == 0 and problem.k >= 4 * depth and _least(problem, (deep,)).splits == 1:
+    if not fused and not problem.across[1] and problem.k <= SHORT_K:
+        others += PLANS_OF_SHORT_K
+    if not fused and problem.k % depth == 0 and problem.k >= 4 * depth and least_of(problem, (deep,)).splits == 1:
         first = deep
-    return first, *(plan for plan in others if problem.m > first.tile[0])
+    return first, *(plan for plan in others if problem.m > first.tile[0] or plan.tile[0] <= first.tile[0])
 
 
-def _least(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
+def least_of(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
+    """The plan of these, with its splits, that should take the least time."""
     split = [(plan, count) for plan in plans for count in _parts(problem, plan)]
     return in_parts(*min(split, key=lambda one: predicted_us(problem, *one)))
 

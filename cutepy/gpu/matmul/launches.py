@@ -38,8 +38,8 @@ from .staging import Orders, of_batch, stands_apart
 Near = tuple[str, int | None, bool]
 """An operand by its name, the mode along which it has stride 1, None for none, and whether 4 neighbours along it are an
 aligned vector everywhere."""
-MODES = {"A": "MKL", "B": "NKL", "C": "MNLP", "parts": "MNLP", "result": "MNL", "others": "MNL"}
-"""The sizes of operands, by name."""
+MODES = {"A": "IKL", "B": "JKL", "C": "MNLP", "parts": "MNLP", "result": "MNL", "others": "MNL"}
+"""The sizes of operands, by name: of whole vectors A and B may have rows that C has not."""
 PARTS_TILE, PARTS_OWNED = (16, 64), Layout(((16, 16), 4), ((64, 1), 16))
 """The tile of C in which a workgroup adds the parts of k, and from (thread, value) to its elements, for rows that lie
 side by side; for columns the same is turned over."""

@@ -100,11 +100,12 @@ class Plan:
             if not fits(getattr(self, field)):
                 raise KernelError(f"{shown(self)}: {field} is {shown(getattr(self, field))}; it takes {what}")
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.threads_mnk
-        # A thread owns blocks of 4 rows by 4 columns.
-        if bm % (4 * tm) or bn % (4 * tn):
+        # A thread owns blocks of 4 rows by 4 columns; with runs ahead all rows, and any number of columns.
+        step_m, step_n = (1, tn) if self.ahead else (4 * tm, 4 * tn)
+        if bm % step_m or bn % step_n:
             raise KernelError(
                 f"{self}: tile rows and columns must be multiples of 4 times the threads along them; "
-                f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
+                f"{max(bm, step_m) // step_m * step_m}x{max(bn, step_n) // step_n * step_n}x{bk} would do"
             )
         # The threads share out the slabs of A and B evenly.
         for name, rows, copies in zip("AB", (bm, bn), self.copies or (None, None), strict=True):

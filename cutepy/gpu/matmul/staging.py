@@ -32,6 +32,8 @@ from ...tensor import (
     with_layout,
 )
 from .. import Expr, Limits
+from ..operations.copies import copy as copy_elements
+from ..operations.copies import filled
 from ..operations.domain import known
 from ..operations.operand import ExecutionSite
 
@@ -264,6 +266,31 @@ def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) 
         return tensor
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
     place.run(padded_kernel, tensor, fresh, tile=(*tile, *[1] * (tensor.rank - 2)))
+    return fresh
+
+
+def in_vectors(tensor: Tensor, depth: int) -> bool:
+    """Whether vectors of 4 load all of an operand (rows, k), and slabs of `depth` columns are all of its k.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> [in_vectors(make_tensor("f32", Layout(shape, (1, 64))), 8) for shape in ((64, 16), (62, 16), (64, 12))]
+    [True, False, False]
+    """
+    rows, k, *_ = mode_sizes(tensor)
+    return _aligned(tensor, 4) and k % depth == 0 and (is_row_major(tensor) or rows % 4 == 0)
+
+
+def of_whole_slabs(place: ExecutionSite, tensor: Tensor, depth: int) -> Tensor:
+    """An operand for which `in_vectors` holds: itself, or a copy with zeros beyond its k. Rows that the copy has beyond
+    the operand's hold anything: no row of a product is made of two."""
+    if in_vectors(tensor, depth):
+        return tensor
+    fresh = new_of_tiles(place, tensor, (4, depth), tensor.dtype)
+    copy_elements(tensor, corner(fresh, mode_sizes(tensor)), engine=place.engine)
+    (rows, columns, *rest), k = mode_layouts(fresh), size(tensor, 1)
+    if k < columns.size:
+        beyond = with_layout(fresh, [rows, composition(columns, Layout(columns.size - k)), *rest])
+        filled(place, Tensor(beyond.engine, beyond.layout, fresh.offset + columns(k)), 0)
     return fresh
 
 

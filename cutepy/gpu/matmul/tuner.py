@@ -33,12 +33,15 @@ from ..runtime.plan_file import PlanFile
 from .contraction import problem_of
 from .cost_model import (
     FEW_ROWS,
+    PLANS,
     PROCESSORS,
+    SKINNY,
+    SQUARE,
     ProductProblem,
     choose_plan,
     in_splits,
+    least_of,
     predicted_us,
-    quickest,
     registers_per_thread,
     slabs_of,
     smem_words_per_fma,
@@ -161,7 +164,7 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: predicted_us(problem, plan))
     before: Counter[object] = Counter()
     placed: list[tuple[int, int, Plan]] = []
-    for plan in dict.fromkeys([choose_plan(problem, adapter), quickest(problem), *likeliest]):
+    for plan in dict.fromkeys([choose_plan(problem, adapter), least_of(problem, (*PLANS, SQUARE, SKINNY)), *likeliest]):
         placed.append((before[plan.tile, plan.threads], len(placed), plan))
         before[plan.tile, plan.threads] += 1
     return [plan for _, _, plan in sorted(placed)]
