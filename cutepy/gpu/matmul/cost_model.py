@@ -210,8 +210,10 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
     """
-    p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
-    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
+    p = problem
+    if min(p.m, p.n, p.k) < 1:
+        p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
+    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < _bytes_of_large():
         plan = ANYWHERE if min(p.m, p.n) > FEW_ROWS else ANYWHERE_OF_FEW
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
     return _quickest(p, fused)
@@ -358,6 +360,12 @@ def matrix_plan(place: ExecutionSite, problem: ProductProblem, sums: str) -> Mat
     if p.k < LEAST_EXTENT or (min(p.m, p.n) < LEAST_EXTENT and without < took):
         return f"{p.m}x{p.n}x{p.k} should take {took:.1f} us by them, and {without:.1f} us by multiply-adds"
     return replace(found, columns=(not problem.across[0], not problem.across[1]))
+
+
+@cache
+def _bytes_of_large() -> int:
+    """Bytes of shared memory that the plan of large products takes: each product asks."""
+    return LARGE.shared_bytes
 
 
 @cache
