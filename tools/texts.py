@@ -71,7 +71,8 @@ def calls() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"{fold} swizzled", lambda f=fold: getattr(ops, f)(tile, 1, engine=at)
     yield "softmax swizzled", lambda: ops.softmax(tile, engine=at)
     yield "cumsum swizzled", lambda: ops.cumsum(tile, 1, engine=at)
-    fma = dict.fromkeys((*cost_model.PLANS, *cost_model.PLANS_OF_FEW_ROWS[False], *cost_model.PLANS_OF_FEW_ROWS[True]))
+    few = *cost_model.PLANS_OF_FEW_ROWS[False], *cost_model.PLANS_OF_FEW_ROWS[True], *cost_model.PLANS_OF_SHORT_K
+    fma = *cost_model.PLANS, cost_model.SQUARE, cost_model.SKINNY, *few, *cost_model.PLANS_OF_ONE_ROW
     matrices = [pace.plan for pace in cost_model.PACES]
     for m, n, k in PRODUCTS:
         for dtype in ("f4", "f2", "i4"):

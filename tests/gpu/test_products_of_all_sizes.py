@@ -13,14 +13,21 @@ from shares import ALL
 
 from cutepy import gpu, make_tensor, ops
 from cutepy.gpu.matmul import cost_model
-from cutepy.gpu.matmul.cost_model import FEW_ROWS_OF_ALL_SIZES, LARGE, SMALL, whole_splits
+from cutepy.gpu.matmul.cost_model import (
+    LARGE,
+    PLANS_OF_FEW_ROWS,
+    PLANS_OF_ONE_ROW,
+    PLANS_OF_SHORT_K,
+    SMALL,
+    whole_splits,
+)
 from cutepy.gpu.matmul.launches import near
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
 
-FEW = [*FEW_ROWS_OF_ALL_SIZES[True], *FEW_ROWS_OF_ALL_SIZES[False]]
+FEW = [*PLANS_OF_FEW_ROWS[True], *PLANS_OF_FEW_ROWS[False], *PLANS_OF_SHORT_K, *PLANS_OF_ONE_ROW]
 EDGES = [1, 2, 3, 4, 7, 8, 13, 15, 16, 17, 31, 32, 33, 36, 63, 64, 65, 67, 127, 128, 129]
 """Sizes around the edges of tiles and of vectors, and primes."""
 
