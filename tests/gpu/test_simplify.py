@@ -1,9 +1,13 @@
 """simplify(e) equals e at every value of the variables, and is as short as the ranges allow."""
 
+from itertools import product
+
+import numpy as np
 import pytest
 from expressions import evaluate, examine
 
-from cutepy.gpu.ir import Binary, Const, Expr, Var, call, const, nodes, param, var
+from cutepy.gpu.ir import Binary, Const, Expr, Var, binary, call, const, nodes, param, var
+from cutepy.gpu.ir.ranges import Points
 from cutepy.gpu.ir.simplify import from_linear, simplify
 from cutepy.layout.affine import Congruent
 from cutepy.tensor.dtypes import bool_, i32, u32
@@ -22,7 +26,7 @@ def row() -> Var:
     return var("row", u32, hi=15)
 
 
-T, R, N = tid(), row(), param("n", u32)
+T, R, N, M = tid(), row(), param("n", u32), param("m", u32, hi=1000)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +61,11 @@ T, R, N = tid(), row(), param("n", u32)
         (T >= 256, const(False, bool_)),
         (R < R + 1, const(True, bool_)),
         (call("min", R, T % 16 + 16), R),
+        (call("min", R, T % 16 + 15), R),
+        ((R % 8 + 8) // 4, (R // 4) % 2 + 2),
+        ((const(8) - R % 4) % 4, ((R % 4) * 3) % 4),
+        ((R * 4 + (T % 8) * 3) % 4, ((T % 8) * 3) % 4),
+        (T * 4 < M * 4, T < M),
         ((N + 4) // 4, (N + 4) // 4),
         ((N * 4) // 4, (N * 4) // 4),
         (N % 1, const(0)),
@@ -64,6 +73,21 @@ T, R, N = tid(), row(), param("n", u32)
 )
 def test_known_forms(value: Expr, short: Expr) -> None:
     assert simplify(value) is short
+
+
+@pytest.mark.parametrize("low", [-40, -3, 0])
+def test_quotients_and_remainders_round_towards_0_by_divisors_of_any_sign(low: int) -> None:
+    y = var("y", i32, lo=low, hi=40)
+    numbers = np.arange(low, 41, dtype=np.int32)
+    for c, d in product([const(n, i32) for n in (-4, -3, -1, 0, 2, 3, 8)], repeat=2):
+        high, rest = binary("//", y, c), binary("%", y, c)
+        digits = binary("+", rest, binary("*", binary("%", high, d), c))
+        values = (digits, *(binary(op, x, d) for op in ("//", "%") for x in (high, rest)))
+        for value in values:
+            before, after = (Points({y: numbers}).of(x) for x in (value, simplify(value)))
+            assert (before == after).all(), (value, simplify(value))
+        if low == -40 and min(c.value, d.value) > 1:
+            assert simplify(digits) is binary("%", y, const(int(c.value) * int(d.value), i32))
 
 
 def test_the_head_of_a_sum_is_what_outer_loops_know() -> None:

@@ -193,11 +193,6 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "what has a bit length here is at least 1",
     (
         "cutepy/gpu/verify/z3_prover.py",
-        "_REPLAYED, _ELEMENTS, _CANDIDATES = 1 << 16, 1 << 24, 3",
-        "3 -> (4)",
-    ): "a limit of effort",
-    (
-        "cutepy/gpu/verify/z3_prover.py",
         "one, two = (z3.ZeroExt(4, x) * width for x in (a.index, index))",
         "4 -> (5)",
     ): "an index is below 2**32 and a vector has at most 4 elements: 4 bits more hold the product and the lanes",
@@ -216,6 +211,66 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return (_number(number), *turns, *[_number(0)] * (self.depth - len(turns)))",
         "0 -> (-1)",
     ): "the same",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "kept = whole if unwrapped is None or by is None else (unwrapped[0] + by, unwrapped[1] + by)",
+        "unwrapped is None or by is None -> (by is None)",
+    ): "where there is no interval there is no copy of it",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "if value.depth > MOST_DEPTH:  # lanes of memory are looked at one by one",
+        "value.depth > MOST_DEPTH -> (value.depth >= MOST_DEPTH)",
+    ): "the depth from which a list replaces recursion",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "mixed = (at + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)",
+        "1 -> (0)",
+    ): "other made-up elements",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        "number = (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(33) & np.uint64(63)",
+        "63 -> (62)",
+    ): "other made-up elements, still below 64",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        'return (number % np.uint64(2) if load.dtype.kind == "b" else number).astype(load.dtype.numpy)',
+        "number % np.uint64(2) -> (number // np.uint64(2))",
+    ): "other made-up bools",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        'return (number % np.uint64(2) if load.dtype.kind == "b" else number).astype(load.dtype.numpy)',
+        "2 -> (3)",
+    ): "other made-up bools",
+    (
+        "cutepy/gpu/ir/simplify.py",
+        'case "&" if number > 0:',
+        "0 -> (-1)",
+    ): "a mask of 0 is folded where it is made",
+    (
+        "cutepy/gpu/ir/simplify.py",
+        "return c < 0, bound, -abs(c), met",
+        "0 -> (1)",
+    ): "no coefficient of a sum is 0",
+    (
+        "cutepy/gpu/ir/simplify.py",
+        "if form is None or other is None or range_of(x)[0] < 0 or range_of(y)[0] < 0:",
+        "0 -> (1)",
+    ): "the bits of x below a power of 2 are Euclid's remainder, also where x is negative",
+    (
+        "cutepy/gpu/lower/join_neighbours.py",
+        'most = {b: 4 for b in arrays if b.dtype.kind not in "bm" and b not in atomic}',
+        "b.dtype.kind not in \"bm\" and b not in atomic -> (b.dtype.kind not in 'bm')",
+    ): "an array that atomics update is as wide as an element: vectors of it are taken back",
+    (
+        "cutepy/gpu/lower/join_neighbours.py",
+        "most = {b: n for b, n in (most | narrower).items() if n > 1}",
+        "n > 1 -> (n >= 1)",
+    ): "a vector of one element is none",
+    (
+        "cutepy/gpu/ir/ranges.py",
+        'if op in ("+", "-", "<<") or (op == "*" and (isinstance(left, Const) or isinstance(right, Const))):',
+        "isinstance(left, Const) or isinstance(right, Const) -> (isinstance(left, Const) and isinstance(right, Const))",
+    ): "the corners of a product by a constant are the ends of the sum: what wraps is moved by multiples of 2**32",
 }
 
 

@@ -135,8 +135,8 @@ def _rejoin(form: Sum) -> Sum:
                         # k * (y % c) + (k * c) * (y // c) -> k * y
                         case _ if other is whole:
                             return _rejoin(rest.plus(linear(y), k))
-                        # k * (y % c) + (k * c) * ((y // c) % d) -> k * (y % (c * d)) (requires y >= 0)
-                        case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and range_of(y)[0] >= 0:
+                        # k * (y % c) + (k * c) * ((y // c) % d) -> k * (y % (c * d)) (requires d > 0)
+                        case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and d > 0:
                             return _rejoin(rest.plus(linear(remainder(y, step * int(d))), k))
     return form
 
@@ -190,11 +190,11 @@ def quotient(x: Expr, c: int) -> Expr:
         g, high, _ = split
         return quotient(from_linear(high, x.dtype), c // g)
     match x:
-        # (y // d) // c -> y // (d * c) (requires y >= 0)
-        case Binary(op="//", left=y, right=Const(value=d)) if range_of(y)[0] >= 0:
+        # (y // d) // c -> y // (d * c): all round towards 0
+        case Binary(op="//", left=y, right=Const(value=d)):
             return quotient(y, int(d) * c)
-        # (y % d) // c -> (y // c) % (d // c) (requires y >= 0 and d % c == 0)
-        case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
+        # (y % d) // c -> (y // c) % (d // c) (requires d % c == 0)
+        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
             return remainder(quotient(y, c), int(d) // c)
     return binary("//", x, const(c, x.dtype))
 
@@ -220,7 +220,7 @@ def remainder(x: Expr, c: int) -> Expr:
         upper = remainder(from_linear(high, x.dtype), c // g)
         return from_linear(low.modulo().plus(linear(upper), g), x.dtype)
     match x:
-        case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
+        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
             return remainder(y, c)
     return binary("%", x, const(c, x.dtype))
 

@@ -46,12 +46,9 @@ def _distance(loop: ir.For, names: dict[ir.Param, int]) -> tuple[int, tuple[tupl
     ends = loop.stop.args if isinstance(loop.stop, ir.Call) and loop.stop.name == "min" else (loop.stop,)
     forms = [linear(simplify(ir.binary("-", end, loop.start))) for end in (*ends, loop.stop)]
     form = next((form for form in forms if all(atom in names for atom in form.terms)), forms[-1])
-    distance, terms = form.constant, []
+    distance, terms = form.constant, []  # of the sum, known modulo 2^32, the numbers from -2^31 to 2^31 are meant
     exact = range_of(loop.step)[0] == range_of(loop.step)[1] and len(ends) == 1
-    if distance >= 1 << 31:  # the sum is known modulo 2^32: the representative in [-2^31, 2^31) is meant
-        distance -= 1 << 32
     for atom, times in dict(form.terms).items():
-        times = times - (1 << 32) if times >= 1 << 31 else times
         if isinstance(atom, ir.Param) and atom in names:
             terms.append((names[atom], times))
             continue

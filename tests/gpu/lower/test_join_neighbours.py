@@ -25,6 +25,7 @@ from cutepy.gpu.ir import (
     Store,
     Var,
     builtin,
+    cast,
     const,
     load,
     loads,
@@ -180,6 +181,22 @@ def test_four_loads_are_one_and_what_is_stored_is_computed_side_by_side() -> Non
     read = four("a")
     both = [(let, Store(Y, simplify(TID * 4 + i), let.var * 2.0)) for i, let in enumerate(read)]
     assert after(*[s for pair in both for s in pair]) == ["let a0 = x[tid]", "y[tid] = a0 * vec4<f32>(2.0)"]
+
+
+def test_a_vector_of_names_has_the_bounds_of_all() -> None:
+    lets = [Let(var(f"n{i}", lo=low, hi=high), load(C, const(i))) for i, (low, high) in enumerate(((3, 9), (0, 5)))]
+    kernel = Kernel("small", (C, Y), (*lets, Store(Y, lets[0].var, cast(lets[1].var, f32))), (1, 1, 1), (THREADS, 1, 1))
+    (let, _) = join_neighbours(kernel).body
+    assert isinstance(let, Let) and (let.var.lanes, let.var.lo, let.var.hi) == (2, 0, 9)
+
+
+def test_what_is_loaded_twice_is_a_vector_twice() -> None:
+    lets = [Let(var(f"a{i}", f32), load(X, simplify(TID * 4 + i % 4))) for i in range(8)]
+    assert [line for line in after(*lets) if line.startswith("let")] == ["let a0 = x[tid]", "let a4 = x[tid]"]
+
+
+def test_a_store_holds_no_loads_of_another_array() -> None:
+    assert after(Store(Y, simplify(TID * 4 + 1), const(1.0, f32)), *four("a"))[1] == "let a0 = x[tid]"
 
 
 AT, SUM = var("at", hi=1), var("sum", f32)

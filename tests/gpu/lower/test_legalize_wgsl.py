@@ -16,6 +16,7 @@ from cutepy.gpu.ir import (
     Store,
     Vector,
     all_nodes,
+    arena,
     binary,
     builtin,
     call,
@@ -140,3 +141,20 @@ def test_what_is_written_in_bits_is_printed_in_bits(dtype: DType) -> None:
             at = inputs[3 if dtype is u32 else 2][:4].astype(np.int64) & (255 if dtype is i32 else -1)
             want = {">>": at >> 3, "&": at & number, "<<": at << 2, "%": at % 8, "//": at // 8, "*": at * 8}[op]
             np.testing.assert_array_equal(inputs[0][:4], want)
+
+
+def test_a_quotient_of_what_may_be_negative_is_no_shift() -> None:
+    """A shift rounds down."""
+    with new_arena():
+        value = binary("//", load(I, TID), const(4, i32))
+        arena().as_bits[value] = True
+        assert after(value) == ["y[tid] = i[tid] / 4i"]
+
+
+@pytest.mark.parametrize(("number", "text"), [(4, "u[tid] & 28u"), (2, "((u[tid] >> 2u) & 7u) << 1u")])
+def test_a_shift_back_is_a_mask_and_another_shift_is_none(number: int, text: str) -> None:
+    with new_arena():
+        bits = binary("&", binary(">>", load(U, TID), const(2)), const(7))
+        value = binary("*", bits, const(number))
+        arena().as_bits[value] = True
+        assert after(value) == [f"y[tid] = {text}"]

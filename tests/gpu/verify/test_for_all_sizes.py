@@ -256,6 +256,20 @@ def test_a_remainder_is_below_its_number_by_one_and_no_more() -> None:
     assert not one_less.verify(u, u[:8].copy()).ok
 
 
+def test_a_minimum_is_at_most_its_values_and_no_less() -> None:
+    @gpu.kernel
+    def one_too_far(x: "(n)", y: "(m)") -> None:
+        gpu.launch(threads=32)
+        if gpu.thread < y.shape[0]:
+            y[gpu.thread] = x[gpu.minimum(gpu.thread, x.shape[0])]
+
+    said = said_for(one_too_far, [some(40), some(9)])
+    assert not isinstance(said, str)
+    (read,) = [v for v in said.verification.verdicts if v.array == "x"]
+    assert read.conditions or read.status is not Status.PROVEN, read
+    assert not one_too_far.verify(some(9), some(32)).ok
+
+
 def test_one_index_for_two_axes_in_some_accesses_alone() -> None:
     """Where another access has two indices of its own, the axes are no single number."""
 
