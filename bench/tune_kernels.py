@@ -70,7 +70,7 @@ def cases(large: bool) -> dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]]
         "int4 by f16": (
             matvec.kernel,
             tuple(map(gpu.array, matvec.arguments)),
-            {"plan": [(rows, t) for rows in (4, 8, 16, 32) for t in threads[1:]]},
+            {"plan": [(rows, t, share) for rows in (8, 16, 32) for t in threads[1:] for share in (1, 2)]},
         ),
         "stream-K": (together.stream_k, blocks, {"groups": (16, 33, 66, 132, 264)}),
         "axpy": (axpy, (there(n * n), there(n * n)), {"threads": threads, "each": (1, 2, 4, 8, 16)}),

@@ -9,49 +9,53 @@ from example import Example, main
 
 from cutepy import _, ceil_div, copy, gpu, local_tile, make_tensor, recast, reduce, size
 
-THREADS, GROUP, MOST = 256, 32, 64
+THREADS, GROUP, MOST, PARTS = 256, 32, 64, 512
 
 
 def plan_of(rows, groups, threads=THREADS):
-    """The rows and the threads of a workgroup of at most so many threads, of which two share a group of x."""
-    threads = min(threads, 64 * ceil_div(groups, 32))
-    workgroups, most = (256, MOST) if threads <= THREADS else (128, MOST // 2)  # one or two a processor of a large GPU
-    return min(most, 4 * ceil_div(rows, 4 * workgroups)), threads
+    """The rows and the threads of a workgroup, of at most so many threads, and how many threads share a group of x.
+
+    Where threads are twice the groups, two share one: half of the work for x in each, and twice the rows.
+    """
+    shared = 64 * ceil_div(groups, 32)
+    if shared <= threads and rows <= MOST * PARTS // 8:
+        return min(MOST // 2, 4 * ceil_div(rows, 2 * PARTS if shared <= 512 else PARTS)), shared, 2
+    return min(MOST, 4 * ceil_div(rows, 4 * PARTS)), min(THREADS, shared // 2), 1
 
 
 @gpu.kernel
 def matvec(weights, scales, x, y, *, plan=None):  # (rows, columns) of i4, (rows, columns / 32), (columns), (rows)
     groups = size(x) // GROUP  # of any number of rows and columns by a plan
-    rows, threads = plan or plan_of(size(y), groups)
+    rows, threads, share = plan or plan_of(size(y), groups)
     gpu.launch(grid=ceil_div(size(y), rows), threads=threads)
-    words, first, half = recast(weights, "u32"), gpu.workgroup.x * rows, gpu.lane % 2
+    words, first, own = recast(weights, "u32"), gpu.workgroup.x * rows, gpu.lane % share  # of each `share` rows its own
     sums = gpu.shared("f32", (rows, threads // 4))  # of subgroups, which have four threads at least
-    ahead, factors, mine = make_tensor("u32", (4, 2)), make_tensor("f32", 2), make_tensor("u32", 4)
+    together, place = 4 // share, (gpu.subgroup * gpu.subgroup_size + gpu.lane) // share
+    ahead, factors, mine = make_tensor("u32", (4, together)), make_tensor("f32", together), make_tensor("u32", 4)
     for r in gpu.loop(rows, step=4):
         if gpu.lane < 4:
             sums[r + gpu.lane, gpu.subgroup] = 0.0
-    pair = (gpu.subgroup * gpu.subgroup_size + gpu.lane) // 2  # of threads: one has the even rows, one the odd ones
-    for k in gpu.loop(groups, step=threads // 2):
-        group = gpu.minimum(k + pair, groups - 1)
+    for k in gpu.loop(groups, step=threads // share):
+        group = gpu.minimum(k + place, groups - 1)
 
         def bring(r, i, group=group):
-            row = gpu.minimum(first + r + 2 * i + half, size(y) - 1)
+            row = gpu.minimum(first + r + share * i + own, size(y) - 1)
             copy(local_tile(words(row, _), 4, group), ahead(_, i))
             factors[i] = scales[row, group]
 
-        for i in range(2):
+        for i in range(together):
             bring(0, i)
-        digits, unit = in_bytes(local_tile(x, GROUP // 2, 2 * group + half), half == 1)
-        unit = gpu.select(k + pair < groups, unit, 0.0)
+        digits, unit = in_bytes(local_tile(x, GROUP // share, share * group + own), share)
+        unit = gpu.select(k + place < groups, unit, 0.0)
         for r in gpu.loop(rows, step=4):
             totals = []
-            for i in range(2):
+            for i in range(together):
                 copy(ahead(_, i), mine)
                 factor = factors[i] * unit
                 if r + 4 < rows:
                     bring(r + 4, i)
                 totals.append(product(mine, digits) * factor)
-            total = summed(*totals)
+            total = summed(totals, share)
             if gpu.lane < 4:
                 sums[r + gpu.lane, gpu.subgroup] += total
     gpu.barrier()
@@ -62,29 +66,29 @@ def matvec(weights, scales, x, y, *, plan=None):  # (rows, columns) of i4, (rows
         y[first + gpu.thread] = total
 
 
-def in_bytes(v, second):
-    """A group, of which two threads have a half each, as whole numbers in both: digits[place][word][half], bytes of
-    every other of 8; and the unit, over 16."""
-    values = make_tensor("f32", GROUP // 2)
+def in_bytes(v, share):
+    """A group, of which each of `share` threads has a part, as whole numbers in all of them: digits[place][word][half],
+    bytes of every other of 8; and the unit, over 16."""
+    values = make_tensor("f32", size(v))
     copy(v, values)
     top = reduce(values, 2.0**-100, lambda a, b: gpu.maximum(a, gpu.absolute(b)))
-    top = gpu.maximum(top, gpu.subgroup_shuffle_xor(top, 1))
+    top = gpu.maximum(top, gpu.subgroup_shuffle_xor(top, 1)) if share == 2 else top
     power = gpu.bitcast(top, "u32") & 0x7F800000  # the bits of a power of two, not above the greatest
     up = gpu.bitcast((254 + 20 << 23) - power, "f32")  # 2^20 over it
     low = 1.5 * 2.0**23 + 0x8080  # and n more is a float whose lowest bits are n, the digits 128 more
-    whole = [gpu.bitcast(gpu.fma(values[i], up, low), "u32") for i in range(GROUP // 2)]
-    fours = [[whole[8 * word + half : 8 * word + 8 : 2] for half in range(2)] for word in range(2)]
-    digits = []
-    for place in range(3):
-        own = [[packed(four, place) for four in halves] for halves in fours]
-        other = [[gpu.subgroup_shuffle_xor(word, 1) for word in halves] for halves in own]
-        digits.append(chosen(second, other, own) + chosen(second, own, other))
-    return digits, gpu.bitcast(power, "f32") * 2.0**-24
+    whole = [gpu.bitcast(gpu.fma(values[i], up, low), "u32") for i in range(size(v))]
+    fours = [[whole[8 * word + half : 8 * word + 8 : 2] for half in range(2)] for word in range(size(v) // 8)]
+    digits = [[[packed(four, place) for four in halves] for halves in fours] for place in range(3)]
+    return [exchanged(words) for words in digits] if share == 2 else digits, gpu.bitcast(power, "f32") * 2.0**-24
 
 
-def chosen(condition, a, b):
-    """Of two lists of pairs the first where the condition holds."""
-    return [[gpu.select(condition, *pair) for pair in zip(*pairs, strict=True)] for pairs in zip(a, b, strict=True)]
+def exchanged(words):
+    """The words of two neighbours, those of the even one first."""
+    odd, other = gpu.lane % 2 == 1, [[gpu.subgroup_shuffle_xor(n, 1) for n in halves] for halves in words]
+    even = [[gpu.select(odd, *pair) for pair in zip(*two, strict=True)] for two in zip(other, words, strict=True)]
+    return even + [
+        [gpu.select(odd, *pair) for pair in zip(*two, strict=True)] for two in zip(words, other, strict=True)
+    ]
 
 
 def packed(four, place):
@@ -105,10 +109,16 @@ def product(words, digits):
     return gpu.fma(high, 65536.0, gpu.fma(middle, 256.0, low))
 
 
-def summed(a, b):
-    """The sums over every other lane of a, in the lower half of each four lanes, and of b, in the upper half."""
-    upper = gpu.lane // 2 % 2 == 1
-    total, step = gpu.select(upper, b, a) + gpu.subgroup_shuffle_xor(gpu.select(upper, a, b), 2), 4
+def summed(totals, share):
+    """The sum of number i over the threads of a subgroup that share alike, in those whose lane modulo 4 is `share` * i
+    and less than `share` more: by halves, then by steps."""
+    step = share
+    while step < 4:
+        upper = gpu.lane // step % 2 == 1
+        pairs = zip(totals[::2], totals[1::2], strict=True)
+        totals = [gpu.select(upper, b, a) + gpu.subgroup_shuffle_xor(gpu.select(upper, a, b), step) for a, b in pairs]
+        step *= 2
+    (total,) = totals
     while step < gpu.subgroup_size:
         total += gpu.subgroup_shuffle_xor(total, step)
         step *= 2

@@ -88,7 +88,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, str], dict[str, object]]] = {
     "top_k": ("top_k", {"x": "(M,N)", "values": "(M,k)", "places": "(M,k)"}, {"width": 128}),
     "sum_parts": ("scan", {"x": "(n)", "sums": "(p)"}, {}),
     "scan_parts": ("scan", {"x": "(n)", "sums": "(p)", "y": "(n)"}, {}),
-    "matvec": ("int4_matvec", {"weights": "(R,W)", "scales": "(R,G)", "x": "(C)", "y": "(R)"}, {"plan": (4, 64)}),
+    "matvec": ("int4_matvec", {"weights": "(R,W)", "scales": "(R,G)", "x": "(C)", "y": "(R)"}, {"plan": (4, 64, 2)}),
     "attention": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": False}),
     "causal": ("attention", dict.fromkeys("QKVO", "(L,32,H)"), {"causal": True}),
 }
