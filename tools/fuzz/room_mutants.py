@@ -271,6 +271,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         'if op in ("+", "-", "<<") or (op == "*" and (isinstance(left, Const) or isinstance(right, Const))):',
         "isinstance(left, Const) or isinstance(right, Const) -> (isinstance(left, Const) and isinstance(right, Const))",
     ): "the corners of a product by a constant are the ends of the sum: what wraps is moved by multiples of 2**32",
+    (
+        "cutepy/gpu/ir/simplify.py",
+        "above = Affine({atom: -c // g for atom, c in apart.terms.items() if c < 0}, max(-constant, 0))",
+        "0 -> (1)",
+    ): "no coefficient of a sum is 0",
 }
 
 

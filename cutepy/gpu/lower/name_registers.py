@@ -55,7 +55,7 @@ def _units(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
 def _unit(buffer: ir.Buffer, accesses: set[tuple[int, int]]) -> int:
     widths = {lanes for _, lanes in accesses}
     for unit in sorted(widths, reverse=True) if buffer.dtype.kind == "f" or len(widths) == 1 else ():
-        if all(at % unit + min(lanes, unit) <= unit and (lanes <= unit or at % unit == 0) for at, lanes in accesses):
+        if all(at % unit + min(lanes, unit) <= unit for at, lanes in accesses):
             return unit
     return 1
 

@@ -25,6 +25,7 @@ from cutepy.gpu.ir import (
     load,
     new_arena,
     splat,
+    var,
 )
 from cutepy.gpu.ir.ranges import range_of
 from cutepy.gpu.ir.simplify import simplify
@@ -143,12 +144,13 @@ def test_what_is_written_in_bits_is_printed_in_bits(dtype: DType) -> None:
             np.testing.assert_array_equal(inputs[0][:4], want)
 
 
-def test_a_quotient_of_what_may_be_negative_is_no_shift() -> None:
+@pytest.mark.parametrize(("low", "text"), [(-8, "n / 4i"), (-1, "n / 4i"), (0, "n >> 2u")])
+def test_a_quotient_of_what_may_be_negative_is_no_shift(low: int, text: str) -> None:
     """A shift rounds down."""
     with new_arena():
-        value = binary("//", load(I, TID), const(4, i32))
+        value = binary("//", var("n", i32, lo=low, hi=7), const(4, i32))
         arena().as_bits[value] = True
-        assert after(value) == ["y[tid] = i[tid] / 4i"]
+        assert after(value) == [f"y[tid] = {text}"]
 
 
 @pytest.mark.parametrize(("number", "text"), [(4, "u[tid] & 28u"), (2, "((u[tid] >> 2u) & 7u) << 1u")])

@@ -19,6 +19,7 @@ from cutepy.gpu.ir import (
     Store,
     builtin,
     cast,
+    component,
     const,
     load,
     loads,
@@ -267,6 +268,12 @@ def declared(*body: object) -> list[tuple[int, int, int]]:
 def test_halves_of_an_array_are_variables_of_two_lanes() -> None:
     halves = [Store(FRAG, const(at), get(FRAG, at, 2) + splat(const(1.0, f32), 2)) for at in (0, 2)]
     assert [lanes for lanes, *_ in declared(turns(*halves), stored(get(FRAG, 3)))] == [2, 2]
+
+
+def test_so_are_those_of_integers_where_all_accesses_take_two() -> None:
+    halves = [Store(WHOLE, const(at), get(WHOLE, at, 2) + splat(const(1, i32), 2)) for at in (0, 2)]
+    last = stored(cast(component(get(WHOLE, 2, 2), 1), f32))
+    assert [lanes for lanes, *_ in declared(turns(*halves), last)] == [2, 2]
 
 
 def test_an_integer_variable_lies_where_the_names_that_read_it_do() -> None:
