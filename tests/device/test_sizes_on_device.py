@@ -8,6 +8,7 @@ from size_kernels import CASES
 
 from cutepy import gpu
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime import device as device_module
 from cutepy.layout import Layout, _, ceil_div
 from cutepy.tensor import Tensor, copy, local_partition
 
@@ -35,6 +36,30 @@ def test_256_places_of_a_cache_make_two_pipelines_at_most(device: Device) -> Non
         assert (cache.numpy() == np.arange(width)).all()
         assert device.stats.compiled - before.compiled <= 2
         assert device.stats.recompiled == before.recompiled
+
+
+def test_what_is_compiled_again_after_many_others_is_counted(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device keeps so many pipelines: one that others pushed out is built again, and the statistics say so."""
+
+    @gpu.kernel
+    def shifted(x: "(n)", *, by: int) -> None:  # noqa: F821
+        gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if i < x.shape[0]:
+            x[i] = x[i] + float(by)
+
+    monkeypatch.setattr(device_module, "PIPELINES_KEPT", 8)
+    x = gpu.array(np.zeros(100, np.float32), device=device)
+    shifted(x, by=1)
+    before = device.stats
+    for by in range(2, 20):
+        shifted(x, by=by)
+    after = device.stats
+    assert after.compiled - before.compiled == 18 and after.recompiled == before.recompiled and after.pipelines <= 8
+    y = gpu.array(np.zeros(104, np.float32), device=device)
+    shifted(y, by=1)  # pushed out
+    shifted(y, by=19)  # kept
+    assert (y.numpy() == 20).all() and device.stats.recompiled - before.recompiled == 1
 
 
 def test_texts_that_differ_in_comments_share_a_pipeline(device: Device) -> None:

@@ -121,6 +121,32 @@ def test_a_plan_is_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(texts) <= 6
 
 
+def test_a_product_with_a_vector_is_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is no other text than a matrix, nor is a vector that repeats; what all rows share is in no vectors, so of
+    rows side by side its length decides nothing."""
+    texts: dict[object, set[str]] = {}
+    widths: dict[int, int] = {}
+
+    def printed(self: KernelFunction, x: Tensor, *args: Any, plan: Any, **static: Any) -> None:
+        texts.setdefault((plan.tile, plan.width), set()).add(self.wgsl(x, *args, plan=plan, **static))
+        widths[x.layout.shape[1]] = plan.width  # type: ignore[index]
+        assert self.size_reason == ""
+
+    monkeypatch.setattr(KernelFunction, "interpret", printed)
+    views = Views("vectors")
+    for case in range(120 if ALL else 60):
+        m, k = (views.pick.choice([*EDGES, 300, 1024]) for _ in "mk")
+        batch = (views.pick.choice([2, 3, 8]),) if case % 3 == 0 else ()
+        a, b = views.view(*batch, m, k), views.view(*batch, k, 1)
+        ops.matmul(a, b, engine="interpreter")
+        ops.matmul(b.swapaxes(-1, -2), a.swapaxes(-1, -2), engine="interpreter")
+    assert len(texts) > 4 and max(map(len, texts.values())) <= 4, {key: len(each) for key, each in texts.items()}
+    widths.clear()
+    for k in range(3, 40):
+        ops.matmul(np.zeros((1, k), np.float32), np.zeros((k, 64), np.float32), engine="interpreter")
+    assert set(widths.values()) == {4}
+
+
 def test_new_lengths_of_a_model_are_no_new_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The products of a layer of 768 at any length, as a large GPU has them."""
     big = type("Big", (), {"kind": "DiscreteGPU", "limits": gpu.Limits(workgroup_bytes=49152, invocations=1024)})()

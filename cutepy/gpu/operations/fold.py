@@ -13,7 +13,18 @@ from math import gcd, prod
 from typing import Any
 
 from ... import gpu
-from ...layout import ComposedLayout, Layout, ceil_div, conflict_free, from_modes, joined, leaves, make_layout, size
+from ...layout import (
+    ComposedLayout,
+    Layout,
+    ceil_div,
+    composition,
+    conflict_free,
+    from_modes,
+    joined,
+    leaves,
+    make_layout,
+    size,
+)
 from ...layout import _ as ALL
 from ...tensor import (
     DType,
@@ -266,7 +277,11 @@ class Rows:
     def part(self, x: Tensor, at: Sequence[Any], *, whole: bool) -> Tensor:
         """What the thread has of tile `at` of its rows of `x`, (value's row, value's column); with `whole`, of a tile
         all elements of which are there."""
-        tile = local_tile(self.of(x, *at[1:]), self.plan.tile, (self.tile, at[0]))
+        if x.rank < 3:  # (columns, batch), the same for all rows
+            shared: Tensor = local_tile(x(ALL, self.batch), self.plan.tile[1:], (at[0],))
+            tile = composition(shared, Layout(self.plan.tile, (0, 1)))
+        else:
+            tile = local_tile(self.of(x, *at[1:]), self.plan.tile, (self.tile, at[0]))
         return self._owned(Tensor(tile.engine, tile.layout, tile.offset) if whole else tile)
 
     def exists(self, at: Sequence[Any]) -> Callable[[Expr], Expr]:
@@ -426,22 +441,23 @@ fold_elements = gpu.kernel(sizes={"x": "(?...)", "out": "(?...)"})(fold_kernel.f
 
 
 @gpu.kernel(sizes={"x": "(...)", "y": "(...)", "out": "(?...)"})
-def dot_kernel(
-    x: Tensor,
-    y: Tensor,
-    out: Tensor,
-    count: float,
-    *,
-    fold: Fold,
-    plan: FoldPlan,
-) -> None:
-    """out[i, s, b] = the sum of x[i, j, b] * y[i, j, b] over what split s takes of row i."""
+def dot_kernel(x: Tensor, y: Tensor, out: Tensor, count: float, *, fold: Fold, plan: FoldPlan) -> None:
+    """out[i, s, b] = the sum of x[i, j, b] * y[i, j, b] over what split s takes of row i; y (columns, batch) has the
+    same of all rows."""
 
     def add(one: Expr, other: Expr, so_far: Expr) -> Expr:
         factors = fold.taken(one), fold.taken(other)
         return gpu.fma(*factors, so_far) if fold.dtype.kind == "f" else so_far + factors[0] * factors[1]
 
     _fold((x, y), out, count, fold, plan, add)
+
+
+dot_elements = gpu.kernel(sizes={"x": "(M,N,B,?...)", "y": "(M,N,B,?...)", "out": "(?...)"})(dot_kernel.function)
+"""The same for any strides, by one text."""
+dot_rows = gpu.kernel(sizes={**dict.fromkeys("xy", "(M,N,B):(?,1,?)"), "out": "(?...)"})(dot_kernel.function)
+"""The same for columns side by side in both, where a thread has one row: y may repeat or not, by one text."""
+dot_columns = gpu.kernel(sizes={"x": "(M,N,B):(1,?,?)", "y": "(N,B,?...)", "out": "(?...)"})(dot_kernel.function)
+"""The same for rows side by side in memory, and a y that all of them share, at any strides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,8 +561,16 @@ def partial(place: ExecutionSite, x: Tensor, splits: int, dtype: DType) -> Tenso
 def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> None:
     """out[i, 0, b] = the sum of x[i, j, b] * y[i, j, b] over row i."""
     fold = Fold("sum", out.dtype.accumulator)
-    plan = plan_for(x, y)
+    rows, columns = (tuple([leaves(mode_layouts(t)[mode].stride)[0] for t in (x, y)]) for mode in (0, 1))
+    shared = x.rank == 3 and rows == (1, 0)
+    plan, kernel = plan_for(x) if shared else plan_for(x, y), dot_elements
+    if shared:
+        kernel, y = dot_columns, with_layout(y, mode_layouts(y)[1:])
+    elif x.rank == 3 and columns == (1, 1) and len(plan.heights) == 1:
+        kernel = dot_rows
+    elif (1, 1) in (rows, columns):
+        kernel = dot_kernel
     target, last = _target(place, x, out, fold, plan)
-    place.run(dot_kernel, x, y, target, 1.0, fold=replace(fold, last=last), plan=plan)
+    place.run(kernel, x, y, target, 1.0, fold=replace(fold, last=last), plan=plan)
     if not last:
         run_passes(place, passes(place, target, out, fold))
