@@ -119,7 +119,9 @@ def _range(first: Any, *rest: Any) -> Iterable[object]:
 
 def item(name: str, holder: Any, key: Any) -> object:
     """`holder[key]`; of a tuple or a list of numbers, at an index of the GPU, an element of a table."""
-    if isinstance(holder, tuple | list) and isinstance(index := as_value(key), Expr):
+    # A class of the user's may read its items otherwise.
+    plain = getattr(type(holder), "__getitem__", None) in (tuple.__getitem__, list.__getitem__)
+    if plain and isinstance(index := as_value(key), Expr):
         index = simplify(settled(index))
         if not isinstance(index, Const):
             return looked_up(current(f"{name}[...]"), name, holder, index)

@@ -166,3 +166,20 @@ def test_the_decoded_case() -> None:
     case.kernel.interpret(*case.arguments, **case.static)
     case.check()
     assert case.kernel.verify(*case.arguments, **case.static).ok
+
+
+class Squares(tuple):
+    """Items that are computed when they are read."""
+
+    def __getitem__(self, index):
+        return index * index
+
+
+def test_a_class_of_the_users_reads_its_items_itself() -> None:
+    def squares(x, y):
+        gpu.launch(grid=1, threads=8)
+        y[gpu.thread] = Squares((1, 2))[gpu.thread] + gpu.cast(x[gpu.thread], "u32")
+
+    y = np.zeros(8, np.uint32)
+    gpu.kernel(squares).interpret(np.zeros(8, np.float32), y)
+    assert y.tolist() == [n * n for n in range(8)]
