@@ -1,4 +1,4 @@
-"""Whether every picture of built pages answers, in Chromium: `python tools/live_look.py SITE [PAGE ...]`.
+"""Whether every picture of built pages answers in a browser: `python tools/live_look.py [--firefox] SITE [PAGE ...]`.
 
 For each page with pictures: every cell is pointed at and clicked, and the sum that is said is added up; each picture is
 tried by mouse, keyboard and finger. Exit 1 where something is wrong. Pages of any builder will do: Zensical's, MkDocs',
@@ -13,17 +13,18 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / "draw")]
 
 
-def main(site: Path, names: list[str]) -> int:
+def main(site: Path, names: list[str], *, firefox: bool) -> int:
     """Look at the pages; how many things are wrong."""
     from chromium import Page, find_chromium
+    from firefox import FirefoxPage, find_firefox
     from live_judge import count_sums, false_sums, heard, reacts
 
-    command = find_chromium()
+    command = find_firefox() if firefox else find_chromium()
     if command is None:
-        raise SystemExit("live_look: no Chromium: apt install chromium, or set CUTEPY_CHROMIUM")
+        raise SystemExit("live_look: no browser: apt install chromium, or firefox-esr")
     pages = [site / name for name in names] or sorted(site.rglob("*.html"))
     pictures = cells = sums = wrong = 0
-    page = Page(command)
+    page = FirefoxPage(command) if firefox else Page(command)
     page.resize(1280, 900)
     for path in pages:
         text = path.read_text(encoding="utf-8")
@@ -45,4 +46,5 @@ def main(site: Path, names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(Path(sys.argv[1]), sys.argv[2:])))
+    given = [one for one in sys.argv[1:] if one != "--firefox"]
+    sys.exit(bool(main(Path(given[0]), given[1:], firefox="--firefox" in sys.argv)))

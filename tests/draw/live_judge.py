@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 from chromium import Page
+from firefox import FirefoxPage
 
 from cutepy.draw import Drawing
 from cutepy.draw.sheet import sheet_of
@@ -33,7 +34,7 @@ SUM = re.compile(r"→ ((?:-?\d+·-?\d+)(?: \+ -?\d+·-?\d+)*) = (-?\d+)(?:, (-?
 SWIZZLED = re.compile(r"→ S<(\d+),(\d+),(-?\d+)>: ([01]+) \^ ([01]+) = ([01]+) = (\d+)$")
 
 
-def heard(page: Page, *, every: int = 1) -> list[list]:
+def heard(page: Page | FirefoxPage, *, every: int = 1) -> list[list]:
     """What each picture of a page says: by grid and cell, the cell's path, its text, the frames after a click.
 
     `every` leaves out cells of pictures of more than `FEW`.
@@ -118,7 +119,7 @@ def _adds_up(said: str) -> bool:
     return True
 
 
-def reacts(page: Page, number: int) -> Iterator[str]:
+def reacts(page: Page | FirefoxPage, number: int) -> Iterator[str]:
     """What of a picture does not answer real input: the mouse, the keyboard and, on a phone, a finger."""
     where = f"document.querySelectorAll('[data-live]')[{number}]"
     said = f"{where}.querySelector('.cutepy-live output').textContent"

@@ -1,7 +1,9 @@
 """Pictures that answer, in Chromium and without Python: every cell says its sum, a choice is followed everywhere."""
 
 import json
+import os
 import random
+from collections.abc import Iterator
 from operator import le
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from chromium import Page
 from explore.picture_laws import random_case
+from firefox import FirefoxPage, find_firefox
 from gallery import GALLERY
 from live_judge import count_sums, false_sums, heard, judged, reacts
 
@@ -20,7 +23,7 @@ KILOBYTES = 30
 LAYOUTS = 25
 
 
-def opened(page: Page, folder: Path, drawings: list[Drawing]) -> list:
+def opened(page: Page | FirefoxPage, folder: Path, drawings: list[Drawing]) -> list:
     figures = "".join(figure(drawing, {}, 'class="cutepy"', "") for drawing in drawings)
     path = folder / "live.html"
     path.write_text(f"<!doctype html><meta charset=utf-8><body>{figures}{live_script(None)}", encoding="utf-8")
@@ -42,6 +45,29 @@ def test_every_cell_of_the_gallery_answers(page: Page, tmp_path: Path, part: int
     for drawing, cells in zip(live, found, strict=True):
         assert judged(drawing, cells) == [], drawing.figure.title
         assert false_sums(cells) == [], drawing.figure.title
+    assert sum(map(count_sums, found)) > 100
+
+
+@pytest.fixture(scope="module")
+def firefox() -> Iterator[FirefoxPage]:
+    """A tab of a headless Firefox. `CUTEPY_REQUIRE_FIREFOX=1` turns the skip into a failure."""
+    command = find_firefox()
+    if command is None:
+        reason = "no Firefox to look at pictures with: apt install firefox-esr"
+        if os.environ.get("CUTEPY_REQUIRE_FIREFOX", "0") != "0":
+            pytest.fail(f"CUTEPY_REQUIRE_FIREFOX is set, but there is {reason}")
+        pytest.skip(f"NOT TESTED: {reason}")
+    tab = FirefoxPage(command)
+    tab.resize(1280, 900)
+    yield tab
+    tab.close()
+
+
+def test_pictures_answer_in_firefox_too(firefox: FirefoxPage, tmp_path: Path) -> None:
+    drawings = [drawing for make in [*GALLERY.values()][::6] if live_data((drawing := make()).figure)]
+    found = opened(firefox, tmp_path, drawings)
+    for number, (drawing, cells) in enumerate(zip(drawings, found, strict=True)):
+        assert judged(drawing, cells) == false_sums(cells) == [*reacts(firefox, number)] == [], drawing.figure.title
     assert sum(map(count_sums, found)) > 100
 
 
