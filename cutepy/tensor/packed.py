@@ -56,6 +56,8 @@ class PackedEngine:
     (4, '0x4030201', np.uint8(3), (1, 2))
     >>> packed.name, packed.space, packed.writable, packed.confined, packed.within(()) is packed
     ('', '', True, True, True)
+    >>> packed.takes_coordinates, packed.shape, packed.nearest_first  # of unknown sizes alone
+    (False, (), None)
     """
 
     words: Engine
