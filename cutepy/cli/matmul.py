@@ -141,17 +141,18 @@ _SLICE = re.compile(r"\s*(-?\d{1,18})?\s*:\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})
 def read_matrix(text: str, name: str) -> Matrix:
     """The float32 matrix that `text` names: a .npy file, transposed or sliced by what follows it (`.T`, `[::2,1:]`).
 
-    Raises CommandError for a missing, truncated or foreign file, another type or rank, and a slice that is none.
+    Raises CommandError for a file that is missing, truncated or no .npy, for another type or rank, and for what stands
+    in brackets and is no slice.
     """
-    views: list[str] = []
+    views: list[str | None] = []  # what stands in brackets; None for a transposition
     path = text
     # `.T` and `[...]` are taken off from the right until what is left is a file; they apply from left to right.
     while not Path(path).exists() and (view := _VIEW.search(path)):
         path = path[: view.start()]
-        views.append(view["inside"] if view["inside"] is not None else "T")
+        views.append(view["inside"])
     matrix = _load(Path(path), name)
     for view_text in reversed(views):
-        matrix = matrix.T if view_text == "T" else matrix[_slices(view_text, text, name)]
+        matrix = matrix.T if view_text is None else matrix[_slices(view_text, text, name)]
     return matrix
 
 

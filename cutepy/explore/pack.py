@@ -216,7 +216,8 @@ def _answers(links: Iterable[str]) -> dict[str, str]:
 
 
 def links_of(folder: Path) -> tuple[str, ...]:
-    """What the pages below a folder ask an explorer for, each once: first the questions and puzzles, then the pictures.
+    """What the pages below a folder ask an explorer for, each once: first those of questions and puzzles, which ask by
+    a class `cutepy-try`, then those of links and pictures.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

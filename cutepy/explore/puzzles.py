@@ -130,8 +130,8 @@ def _wide(value: AnyLayout) -> str:
     return "" if found.elements == 4 else str(found)
 
 
-def _free(*modes: int, cosize: int) -> Judge:
-    """A tile of 32 x 32 in which lanes along each of these modes meet in no bank."""
+def _conflict_free(*modes: int, cosize: int) -> Judge:
+    """A judge of a tile of 32 x 32 in at most `cosize` elements: no two lanes along one of these modes share a bank."""
 
     def rule(value: AnyLayout) -> str:
         if tuple(mode.size for mode in value) != (32, 32):
@@ -252,7 +252,7 @@ PUZZLES = (
         "(32,32):(32,1)",
         "(32,32):(33,1)",
         "(32,32):(32,1)",
-        _free(0, cosize=1056),
+        _conflict_free(0, cosize=1056),
     ),
     Puzzle(
         "Both ways",
@@ -260,7 +260,7 @@ PUZZLES = (
         "(32,32):(32,1)",
         "S<5,0,5> o 0 o (32,32):(32,1)",
         "(32,32):(33,1)",
-        _free(0, 1, cosize=1024),
+        _conflict_free(0, 1, cosize=1024),
     ),
     Puzzle(
         "An accumulator",

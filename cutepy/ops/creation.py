@@ -216,7 +216,8 @@ def meshgrid(*arrays: TensorLike, indexing: Literal["xy", "ij"] = "xy") -> list[
 
 
 def from_dlpack(x: Any, /, *, device: Where = None, copy: bool | None = None) -> Tensor:
-    """The elements of another library's array, by DLPack, shared where they are in the host's memory.
+    """The elements of another library's array in the host's memory, by DLPack: shared, unless `copy` or another device
+    asks for a copy.
 
     >>> from_dlpack(np.float32([1, 2])).numpy().tolist()
     [1.0, 2.0]

@@ -1,7 +1,8 @@
 """Floats of 8 and 16 bits that no GPU computes with: from their bits to f32, and back by rounding once.
 
 Law: `widened` is exact, of subnormal numbers too; `narrowed` is the nearest number, of two the one whose last bit is 0.
-All is said in whole numbers, for a device may take subnormal numbers for 0 and round as it likes.
+Bits are moved as whole numbers, for a device may take subnormal numbers for 0 and round as it likes; the one product of
+floats is exact, a whole number by a power of two that gives a normal number.
 """
 
 from __future__ import annotations

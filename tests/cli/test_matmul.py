@@ -151,6 +151,7 @@ BAD = {
     "wide tile": (("A.npy", "B.npy", "--tile", "1024x1024x1"), "1048576 sums, 256 threads hold at most 65536"),
     "prime tile": (("A.npy", "B.npy", "--tile", "76x72x4"), "128x128x4 would do"),
     "slice": (("A.npy[0]", "B.npy"), "[0] is not one or two slices"),
+    "a name in brackets": (("A.npy[T]", "B.npy"), "[T] is not one or two slices"),
     "slice by 0": (("A.npy[::0]", "B.npy"), "is not one or two slices"),
     "folder": (("A.npy", "B.npy", "-o", "no/C.npy"), "there is no folder no"),
     "output is a folder": (("A.npy", "B.npy", "-o", "."), "that is a folder"),

@@ -185,6 +185,14 @@ SHADERS = [
         HUNDRED, "proven",
     ),
     Shader(
+        "a switch that is left keeps the names of the shader",
+        body(
+            "let turn = 1000u + id.x; switch (id.x) {"
+            "case 0u: { if (x[0] > 0.0) { break; } } case 1u: { y[turn] = 1.0; } default: {} }"
+        ),
+        HUNDRED, "refuted",
+    ),
+    Shader(
         "a return from a case",
         body("switch (id.x) { case 0u: { if (x[0] > 0.0) { return; } } default: {} } y[id.x] = 1.0;"),
         HUNDRED, "refuted",

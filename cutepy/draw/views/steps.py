@@ -240,14 +240,16 @@ def refused(error: CutepyError) -> Figure:
      0  | 0 | 2 | 1 |[5]|
     ...
 
-    What is framed are the first two coordinates of an operand that share an offset; where none do, what a divide leaves
-    over: the coordinates beyond the last whole tile of each mode. Of unknown and of large sizes the ends are shown.
-    Where no operand is a layout, the operands stand in cells, or the entries of the table that they are.
+    A composition that is refused at a coordinate is drawn as `counter_example` does. Else the first two coordinates of
+    an operand that share an offset are framed; where none do, what a divide leaves over: the coordinates beyond the
+    last whole tile of each mode. Of unknown and of large sizes the ends are shown. Where no operand is a
+    layout, a shape that is the first is drawn as its compact layout; others stand in cells, a table by its entries.
 
     Raises DrawError where no call was refused.
     """
     if error.refused is None:
         raise DrawError(f"nothing to draw in this {type(error).__name__}: it refuses no call of the algebra")
+    # A layout that is called at a coordinate is the operation ".".
     name, operands = error.refused.name.removeprefix(".") or "a coordinate", error.refused.operands
     if name == "composition" and isinstance(error, CompositionError):
         with suppress(DrawError):

@@ -56,9 +56,10 @@ class Taken:
 
 
 def found_for(kernel: Kernel, wishes: Mapping[str, Wish], placed: Mapping[str, Layout]) -> dict[str, Found]:
-    """The layouts for the accesses of `kernel`, in which arrays lie as `placed`.
+    """The layouts that serve the accesses of `kernel` best, which was traced with the stand-ins `placed`.
 
-    Raises KernelError for an access that data decide, or that is no layout of (thread, value).
+    Raises KernelError for an access whose index depends on data, leaves the array, takes too many combinations or is no
+    layout of (thread, value), and where no layout serves all.
     """
     with new_arena():
         model = collect(lower(kernel), 32)

@@ -38,7 +38,7 @@ def check_ids(kernel: Kernel, made_of: Iterable[Expr]) -> Kernel:
 
 
 def check_constants(kernel: Kernel) -> Kernel:
-    """`kernel`, if no constant index leaves an array of its own, which WGSL refuses wherever it stands.
+    """`kernel`, if no constant index leaves an array that the kernel declares, which WGSL refuses wherever it stands.
 
     Raises KernelError with the line and the array otherwise.
     """
@@ -56,7 +56,7 @@ def check_constants(kernel: Kernel) -> Kernel:
 def _inside(kernel: Kernel, buffer: Buffer, index: Expr, lanes: int, place: str) -> None:
     if buffer.space == AddressSpace.STORAGE or not isinstance(index, Const):
         return
-    first = int(index.value)
+    first = int(index.value) * buffer.width
     if not 0 <= first <= buffer.length - lanes:
         more = f" to {first + lanes - 1}" if lanes > 1 else ""
         text = f"kernel {kernel.name} uses element {first}{more} of {buffer.name}, which has {buffer.length}"

@@ -257,7 +257,10 @@ class StatementReader(CallReader):
         self.write(place, self.converted(value, place.type))
 
     def without_switch(self, node: SyntaxNode, scope: dict[str, Value]) -> SyntaxNode:
-        """A `switch` as an `if` with its `else`s; one that is left from inside a block, as a loop of one turn."""
+        """A `switch` as an `if` with its `else`s; as a loop of one turn where a `break` is not the last of its case.
+
+        What is chosen and the turn have names with blanks, which no shader can use.
+        """
         line, name = node.line, f"switch of line {node.line}"
         scope[name] = self.kept("chosen", self.value(node.part(0), scope))
         chosen = SyntaxNode("name", line, name)
@@ -281,11 +284,11 @@ class StatementReader(CallReader):
         if "continue" in found:
             raise self.refuse(node, "a switch with a break inside a block and a continue is not read")
         turn, zero, one = (
-            SyntaxNode("name", line, "turn"),
+            SyntaxNode("name", line, f"turn of line {line}"),
             SyntaxNode("number", line, "0"),
             SyntaxNode("number", line, "1"),
         )
-        start = SyntaxNode("var", line, "turn", (None, zero))
+        start = SyntaxNode("var", line, turn.text, (None, zero))
         test = SyntaxNode("binary", line, "<", (turn, one))
         return SyntaxNode("for", line, "", (start, test, SyntaxNode("assign", line, "+=", (turn, one)), other))
 

@@ -85,18 +85,18 @@ def leaves_of(kind: Type, unknown: int | None, said: str) -> dict[str, Leaf]:
     """The numbers of a variable of this type by their path; `unknown` is the length that the type leaves open."""
     found: dict[str, Leaf] = {}
 
-    def walk(kind: Type, path: str, extents: tuple[int, ...], arrays: int) -> None:
+    def add(kind: Type, path: str, extents: tuple[int, ...], arrays: int) -> None:
         match kind:
             case StructType():
                 for name, member in kind.members.items():
-                    walk(member, f"{path}.{name}", extents, arrays)
+                    add(member, f"{path}.{name}", extents, arrays)
             case ArrayType():
                 length = kind.length if kind.length is not None else unknown
                 if length is None:
                     raise KernelError(f"{said} has no length: bind it, --bind {said.split()[-1]}=f32[1000]")
-                walk(kind.item, path, (*extents, length), arrays + 1)
+                add(kind.item, path, (*extents, length), arrays + 1)
             case VectorType():
-                walk(kind.item, path, (*extents, kind.lanes), arrays)
+                add(kind.item, path, (*extents, kind.lanes), arrays)
             case AtomicType():
                 found[path] = Leaf(kind.item, extents, arrays, True)
             case DType():
@@ -106,7 +106,7 @@ def leaves_of(kind: Type, unknown: int | None, said: str) -> dict[str, Leaf]:
             case PointerType():
                 raise KernelError(f"{said} holds a pointer")
 
-    walk(kind, "", (), 0)
+    add(kind, "", (), 0)
     return found
 
 

@@ -97,7 +97,7 @@ def interpret(
             state = InterpreterState(
                 kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size, watch=watch
             )
-            _prepare(state, chunk)
+            _start_chunk(state, chunk)
             if watch is not None:
                 watch.begin(state)
             run(state)
@@ -134,7 +134,8 @@ def _chunks(
         yield ids[0], ids[1], ids[2]
 
 
-def _prepare(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None:
+def _start_chunk(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None:
+    """Fill in the ids of a chunk of workgroups and their arrays: workgroup memory poisoned, registers 0."""
     kernel, threads = state.kernel, state.kernel.threads
     thread, size = np.arange(threads, dtype=np.uint32)[None, :], state.subgroup_size
     for axis, (ids, count) in enumerate(zip(chunk, kernel.grid, strict=True)):

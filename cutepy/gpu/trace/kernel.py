@@ -1124,7 +1124,7 @@ class KernelFunction(NotebookRepr):
                     subgroup=trace.subgroup,
                 )
             )
-            told = replace(told, params=_used(told, call))
+            told = replace(told, params=_parameters_read(told, call))
             plan = None
             if trace.sizes is not None:
                 sizes = trace.sizes
@@ -1135,7 +1135,7 @@ class KernelFunction(NotebookRepr):
             kernel = told
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
-                kernel = replace(kernel, params=_used(kernel, call))
+                kernel = replace(kernel, params=_parameters_read(kernel, call))
             traced = Traced(kernel, told, trace.places, trace.asked, arena, views_of(call), kernel, plan=plan)
             if plan is not None:
                 traced.formulas = dict(trace.sizes.formulas)
@@ -1188,14 +1188,15 @@ def _one_line(value: object) -> str:
     return text if len(text) <= 160 else f"{text[:150]}..."
 
 
-def _used(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
-    """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
+def _parameters_read(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
+    """The parameters that the kernel reads, in the order of the arguments: a Python number once for each type in which
+    it is used. Sizes and strides that are unknown follow, by name."""
     order: dict[str, int] = {}
     for i, a in enumerate(call.arguments):
         order |= dict.fromkeys([a.name] if a.tensor is None else a.offset_names, i)
-    used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)] if order else []
-    if any(a.sizes is not None for a in call.arguments):
-        used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
+    if not order and all(a.sizes is None for a in call.arguments):
+        return ()
+    used = (node for node in all_nodes(kernel.body) if isinstance(node, Param))
     return tuple(sorted(used, key=lambda p: (order.get(p.name, len(order)), p.name, p.dtype.name)))
 
 

@@ -228,7 +228,11 @@ class Trace:
                 self.closed[stmt.binds] = what
 
     def checkpoint(self) -> Callable[[], None]:
-        """A function that takes back what is emitted, declared and counted from here on."""
+        """A function that takes back the statements, arrays, notes and names that are written from here on.
+
+        It is to be called where the block that is innermost now is so again. Facts of values (`bounds`, `uniform`)
+        stay, for they hold of the values themselves.
+        """
         lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
         lengths = [len(items) for items in lists]
         tables = {name: dict(getattr(self, name)) for name in ("counts", "places", "read_from", "latest")}

@@ -30,8 +30,9 @@ def state_bounds(trace: Trace, tensor: Tensor, bounds: tuple[Bound, Bound], plac
 
 
 def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -> None:
-    """All elements of an argument are in an order: of a part nothing is said, for it would say nothing of the rest."""
+    """All elements of an argument are in an order; a part is refused, for it would say nothing of the rest."""
     engine = _integers(tensor, place)
+    # An argument of unknown sizes has its strides beside the engine, a pair of unknown and number for each leaf.
     steps = getattr(engine, "strides", None)
     together = steps == ((None, 1),) if steps is not None else [*leaves(tensor.stride)] == [1]
     if not together or tensor.guard is not None or engine.buffer.space != AddressSpace.STORAGE:

@@ -326,6 +326,7 @@ class Encoding:
         raise NotEncoded(node.name)
 
     def _param(self, node: ir.Param, name: str, dtype: DType) -> Term:
+        """The number of a launch, the same in all invocations, within its bounds; None for a float."""
         if dtype is bool_:
             return self.params.setdefault(node, z3.Bool(f"param_{name}"))
         if dtype not in (u32, i32):

@@ -245,9 +245,9 @@ class Knowledge:
 
 
 def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:
-    """Both without their common factor, where each is a single product or a number times a sum."""
+    """Both without their common number and, where `divisor` is one product, without their common unknowns."""
     common = gcd(*divisor.values(), *of.values())
-    shared = min(divisor) if len(divisor) == 1 else ONE
+    (shared,) = divisor if len(divisor) == 1 else (ONE,)
     powers = {number: min(exponent, *(dict(monomial).get(number, 0) for monomial in of)) for number, exponent in shared}
     monomial = tuple(sorted((number, exponent) for number, exponent in powers.items() if exponent))
     factor = Poly({monomial: common})

@@ -301,18 +301,18 @@ def greatest_number(layout: AnyLayout) -> int:
     """
     if isinstance(layout, Layout):
         return layout.cosize
-    return _argument_bound(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
+    return _bound_of_numbers(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
 
 
-def _argument_bound(function: Function, below: int) -> int:
-    """The same of a function at arguments below `below`, of either sign; at least that."""
+def _bound_of_numbers(function: Function, below: int) -> int:
+    """A bound of every number met while `function` is computed at arguments of magnitude below `below`; never less."""
     if isinstance(function, OfBits):
         return 1 << max(below.bit_length(), function.span.bit_length())
     if isinstance(function, Layout):
         steps = sum(abs(value_of(step)) for step in leaves(function.stride))
         return max(below, 1 + below * steps, *leaves(function.shape))
-    return _argument_bound(
-        function.outer, sum(map(abs, leaves(function.offset))) + _argument_bound(function.inner, below)
+    return _bound_of_numbers(
+        function.outer, sum(map(abs, leaves(function.offset))) + _bound_of_numbers(function.inner, below)
     )
 
 
