@@ -26,6 +26,7 @@ from cutepy.gpu.ir import (
     splat,
     statements,
     var,
+    vector,
 )
 from cutepy.gpu.lower.name_registers import name_registers
 from cutepy.gpu.targets.interpreter import interpret
@@ -268,6 +269,17 @@ def declared(*body: object) -> list[tuple[int, int, int]]:
 def test_halves_of_an_array_are_variables_of_two_lanes() -> None:
     halves = [Store(FRAG, const(at), get(FRAG, at, 2) + splat(const(1.0, f32), 2)) for at in (0, 2)]
     assert [lanes for lanes, *_ in declared(turns(*halves), stored(get(FRAG, 3)))] == [2, 2]
+
+
+def test_a_wide_store_sets_the_variables_of_its_elements() -> None:
+    big = Buffer("big", f32, 8, space="private")
+    wide = Store(big, const(2), vector(*[load(X, TID + i) for i in range(4)]))
+    pairs = [Store(big, const(at), get(big, at, 2) + splat(const(1.0, f32), 2)) for at in (2, 4)]
+    body = turns(wide, *pairs), stored(component(get(big, 4, 2), 1))
+    kernel = kernel_of(*body, buffers=(X, Y), local=(big,))  # type: ignore[arg-type]
+    named = name_registers(kernel)
+    assert {s.var.lanes for s in statements(named.body) if isinstance(s, Declare)} == {2}
+    np.testing.assert_array_equal(written(kernel), written(named))
 
 
 def test_so_are_those_of_integers_where_all_accesses_take_two() -> None:
