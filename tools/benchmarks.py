@@ -1,4 +1,4 @@
-"""Assemble docs/benchmarks.md, and the times in docs/stories/matmul.md, from bench/results/.
+"""Assemble docs/benchmarks.md, docs/profile.md, and the times in docs/stories/matmul.md, from bench/results/.
 
 `python tools/benchmarks.py [--check] [--run NAME ...]`. A `.json` result is that of `bench/gpu.py`, `bench/steps.py` or
 `bench/shapes.py`, a `.txt` result what another script printed. `--run draw` runs `bench/draw.py` and keeps what it
@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "benchmarks.md"
 STEPS, STORY = RESULTS / "steps.json", ROOT / "docs" / "stories" / "matmul.md"
+PROFILE, PROFILE_PAGE = RESULTS / "profile_model.json", ROOT / "docs" / "profile.md"
 PLACE = re.compile(r"(?<=<!-- steps -->\n).*?(?=<!-- /steps -->)", re.DOTALL)
 
 HEAD = """# Benchmarks
@@ -44,6 +45,7 @@ SCRIPTS = {
     "shapes": "products, reductions, softmax and copies in every shape beside torch, and what calls cost the host",
     "tuner": "what `gpu.tune` finds from a cold start, beside every plan that it could have tried",
     "tune_kernels": "what `kernel.tune` finds for five kernels, beside every choice timed by hand",
+    "profile_model": "the profile of `examples/models/transformer.py`: [its page](profile.md)",
     "neighbours": "thirty kernels written element by element, beside the same by `copy`",
 }
 NONE = "\nNo results are committed yet.\n"
@@ -53,6 +55,7 @@ def page(folder: Path) -> str:
     """The whole page."""
     scripts = "".join(f"| `bench/{name}.py` | {what} |\n" for name, what in SCRIPTS.items())
     found = sorted(path for path in folder.glob("*") if path.suffix in (".json", ".txt")) if folder.is_dir() else []
+    found = [path for path in found if path != PROFILE]
     found.sort(key=lambda path: path.suffix == ".txt")  # devices first
     return HEAD + scripts + ("".join(f"\n{section(path)}" for path in found) or NONE)
 
@@ -71,6 +74,18 @@ def story(text: str) -> str:
     kept = STEPS.read_text(encoding="utf-8") if STEPS.is_file() else ""
     times = _table("steps", kept) if kept else "Not measured yet: `python bench/steps.py` measures on your machine.\n"
     return PLACE.sub(lambda _found: f"\n{times}\n", text)
+
+
+def profile() -> dict[Path, str]:
+    """The page of a model's profile, and its picture."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    import profile_model
+
+    found = json.loads(PROFILE.read_text(encoding="utf-8"))
+    return {
+        PROFILE_PAGE: profile_model.page(found),
+        ROOT / "docs" / "img" / "profile.svg": profile_model.picture(found),
+    }
 
 
 def _table(name: str, text: str) -> str:
@@ -106,7 +121,8 @@ def processor() -> str:
 if __name__ == "__main__":
     if "--run" in sys.argv:
         keep(sys.argv[sys.argv.index("--run") + 1 :])
-    for target, wanted in ((PAGE, page(RESULTS)), (STORY, story(STORY.read_text(encoding="utf-8")))):
+    pages = {PAGE: page(RESULTS), STORY: story(STORY.read_text(encoding="utf-8")), **profile()}
+    for target, wanted in pages.items():
         if "--check" not in sys.argv:
             target.write_text(wanted, encoding="utf-8")
             print(f"wrote {target.relative_to(ROOT)}")

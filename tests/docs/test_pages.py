@@ -160,6 +160,8 @@ def test_the_benchmarks_page_is_what_the_results_say() -> None:
     spec.loader.exec_module(tool)
     assert tool.PAGE.read_text() == tool.page(tool.RESULTS), "run python tools/benchmarks.py"
     assert tool.STORY.read_text() == tool.story(tool.STORY.read_text()), "run python tools/benchmarks.py"
+    for path, wanted in tool.profile().items():
+        assert path.read_text() == wanted, "run python tools/benchmarks.py"
     assert tool.story("<!-- steps -->\nold\n<!-- /steps -->").count("old") == 0
 
 
