@@ -33,6 +33,9 @@ def test_over_http_the_page_is_all_that_is_asked_for(with_gpu: Browser, asked_fo
     assert asked_for == [f"/{page_file.name}"]
 
 
+UNKNOWN = re.compile(r"\b[A-Zn]\b")
+
+
 def test_random_expressions_are_answered_in_the_page_as_in_python(opened: Browser) -> None:
     texts = list(expressions("page", CASES))
     questions = [{"ask": "look", "text": text} for text in texts]
@@ -41,7 +44,10 @@ def test_random_expressions_are_answered_in_the_page_as_in_python(opened: Browse
     drawn = 0
     for text, answer in zip(texts, found, strict=True):
         assert answer.get("value", answer.get("error")) == shown(text), text
-        assert answer == asked("look", text=text), text
+        told = asked("look", text=text)
+        if UNKNOWN.search(text):  # the page has no SymPy: it offers no text with an unknown size
+            told.pop("fixes", None), answer.pop("fixes", None)
+        assert answer == told, text
         if "svg" in answer:
             assert answer["svg"] == drawing_of(text, dict(answer["options"])).svg()
             drawn += 1

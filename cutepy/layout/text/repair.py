@@ -17,7 +17,6 @@ from itertools import chain, islice
 from itertools import product as every
 from math import gcd
 from pathlib import Path
-from time import process_time
 from traceback import walk_tb
 from typing import Any
 
@@ -40,10 +39,8 @@ from .parse import expression_of, parse_tiler
 from .write import spelt
 
 MOST_FIXES = 3
-MOST_OF_REST = 60
-"""Candidates of the other operands beside one first operand."""
-PATIENCE = 0.1
-"""Seconds of processor time after which nothing more is tried."""
+MOST_TRIED, MOST_OF_REST = 250, 60
+"""Candidates in all, and of the other operands beside one first operand."""
 MOST_REPAIRED = 1 << 12
 MOST_CUT = 1 << 8
 """Of layouts with more than MOST_REPAIRED coordinates, so many of the first ones are tried."""
@@ -128,14 +125,13 @@ def _calls(call: RefusedCall) -> Iterator[str]:
     # Sizes that are not known: first the call with numbers for them.
     numbers = NUMBERS if is_unknown(tuple(value for _name, value in entries)) else ()
     starts = [[(name, _with_number(value, number)) for name, value in entries] for number in numbers]
-    end = process_time() + PATIENCE
     for near_one in (_alike, _any):
         works = False
         for start in [*starts, entries]:
             if works and start is entries and numbers:
                 return
             for near in _candidates(call, start, near_one):
-                if process_time() > end:
+                if len(tried) > MOST_TRIED:
                     return
                 with suppress(CutepyError, *BARE, MemoryError):
                     text = _written(call, near)
