@@ -106,19 +106,22 @@ def test_empty_ones_are_zero() -> None:
         assert found.shape == (m, n) and not found.any()
 
 
-def test_a_plan_is_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two row-major operands: by whether slabs divide k, vectors divide n, and stores take long."""
+@pytest.mark.parametrize("plan, most", [(Plan(), 4), (SMALL, 6)], ids=["anywhere", "small"])
+def test_a_plan_is_few_texts(plan: Plan, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of views of row-major operands: by what vectors and slabs divide, and by SMALL whether stores take long."""
     texts: set[str] = set()
 
     def printed(self: KernelFunction, *args: Any, **static: Any) -> None:
         texts.add(self.wgsl(*args, **static))
+        assert self.size_reason == ""
 
     monkeypatch.setattr(KernelFunction, "interpret", printed)
-    pick = random.Random(0)
-    for _case in range(60):
-        m, n, k = (pick.choice([*EDGES, 300, 320, 999, 1024]) for _ in "mnk")
-        ops.matmul(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), plan=SMALL, engine="interpreter")
-    assert len(texts) <= 6
+    views = Views("texts")
+    for _case in range(150 if ALL else 60):
+        m, n, k = (views.pick.choice([*EDGES, 300, 320, 999, 1024]) for _ in "mnk")
+        a, b = (views.view(*shape, kinds="plain plain offset step reversal") for shape in ((m, k), (k, n)))
+        ops.matmul(a, b, plan=plan, engine="interpreter")
+    assert len(texts) <= most
 
 
 def test_a_product_with_a_vector_is_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +148,29 @@ def test_a_product_with_a_vector_is_few_texts(monkeypatch: pytest.MonkeyPatch) -
     for k in range(3, 40):
         ops.matmul(np.zeros((1, k), np.float32), np.zeros((k, 64), np.float32), engine="interpreter")
     assert set(widths.values()) == {4}
+
+
+def test_a_square_tile_has_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result whose columns lie side by side is that of B and A, with rows and columns exchanged."""
+    forms: set[object] = set()
+
+    def noted(self: KernelFunction, a: Tensor, b: Tensor, c: Tensor, *others: Any, **static: Any) -> None:
+        interpret(self, a, b, c, *others, **static)
+        forms.add((self, static["orders"]))
+
+    interpret = KernelFunction.interpret
+    monkeypatch.setattr(KernelFunction, "interpret", noted)
+    random_numbers = np.random.default_rng(0)
+    for m, n, k in ((20, 36, 16), (33, 7, 20), (8, 64, 32)):
+        a, b = random_numbers.standard_normal((m, k)), random_numbers.standard_normal((k, n))
+        bias = random_numbers.standard_normal((m, 1)).astype(np.float32)
+        for turned in (False, True):
+            x, y = (z.astype(np.float32) for z in (a, b))
+            out = make_tensor(np.zeros((n, m), np.float32).T if turned else np.zeros((m, n), np.float32))
+            left, right = (np.asfortranarray(x), np.asfortranarray(y)) if turned else (x, y)
+            ops.matmul(left, right, out, epilogue="c + bias", bias=bias, plan=SMALL, engine="interpreter")
+            np.testing.assert_allclose(out.numpy(), a @ b + bias, atol=1e-4)
+    assert {orders.across for _, orders in forms} == {(True, False, True)}
 
 
 def test_new_lengths_of_a_model_are_no_new_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,14 +205,14 @@ def test_new_lengths_of_a_model_are_no_new_texts(monkeypatch: pytest.MonkeyPatch
 
 
 def test_how_an_operand_lies() -> None:
-    def of(shape: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> tuple[int | None, bool]:
+    def of(shape: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> tuple[int, int]:
         memory = make_tensor(np.zeros(4096, np.float32))
         return near("A", Tensor(memory.engine, Layout(shape, stride), offset), 1)[1:]
 
-    assert of((8, 16), (16, 1)) == (1, True) and of((8, 16), (1, 8)) == (0, True)
-    assert of((8, 15), (16, 1)) == of((8, 16), (17, 1)) == of((8, 16), (16, 1), 2) == (1, False)
-    assert of((8, 16), (32, 2)) == (None, False) and of((8, 16), (16, -1)) == (None, False)
-    assert of((8, 1), (1, 0)) == (1, False) and of((1, 1), (0, 0)) == (1, False) and of((8, 1), (3, 0)) == (1, False)
+    assert of((8, 16), (16, 1)) == (1, 4) and of((8, 16), (1, 8)) == (0, 4)
+    assert of((8, 15), (16, 1)) == of((8, 16), (17, 1)) == of((8, 16), (16, 1), 2) == (1, 1)
+    assert of((8, 16), (32, 2)) == of((8, 16), (16, -1)) == (1, 0) and of((8, 16), (2, 16)) == (0, 0)
+    assert of((8, 1), (1, 0)) == (1, 1) and of((1, 1), (0, 0)) == (1, 1) and of((8, 1), (3, 0)) == (1, 1)
 
 
 def test_more_parts_than_slabs_are_nothing_more() -> None:

@@ -33,11 +33,11 @@ from ..operations.operand import ExecutionSite
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
-from .staging import Orders, of_batch, stands_apart
+from .staging import SHORT_K, Orders, of_batch
 
-Near = tuple[str, int | None, bool]
-"""An operand by its name, the mode along which it has stride 1, None for none, and whether 4 neighbours along it are an
-aligned vector everywhere."""
+Near = tuple[str, int, int]
+"""An operand by its name, the mode along which its neighbours are nearest in memory, and how it is accessed along that:
+4 where so many neighbours are an aligned vector everywhere, 1 where they have stride 1, 0 at any strides."""
 MODES = {"A": "IKL", "B": "JKL", "C": "MNLP", "parts": "MNLP", "result": "MNL", "others": "MNL"}
 """The sizes of operands, by name: of whole vectors A and B may have rows that C has not."""
 PARTS_TILE, PARTS_OWNED = (16, 64), Layout(((16, 16), 4), ((64, 1), 16))
@@ -47,32 +47,66 @@ side by side; for columns the same is turned over."""
 
 @cache
 def for_strides(kernel: KernelFunction, near: tuple[Near, ...], divisor: int = 1, *, rank: int = 3) -> KernelFunction:
-    """The kernel for all sizes of operands that lie so; of what is not told by vectors elements are accessed one by
-    one. `divisor` divides K. Tensors have so many modes, the result of parts one more, or 2."""
+    """The kernel for all sizes of operands that are accessed so. `divisor` divides K. Tensors have so many modes, the
+    result of parts one more, or 2."""
     sizes: dict[str, str] = {}
-    for name, unit, vectors in (*near, ("others", None, near[-1][2])):
+    for name, nearest, width in (*near, ("others", -1, near[-1][2])):
         modes = MODES[name][: 2 if rank == 2 else None]
-        strides = ",".join("1" if mode == unit else "?" for mode in range(len(modes)))
-        more = "" if vectors and unit is not None else ",..." if vectors else ",?..."
-        sizes[name] = f"({','.join(modes)}{more})" + (f":({strides})" if unit is not None else "")
+        strides = ",".join("1" if mode == nearest and width else "?" for mode in range(len(modes)))
+        more = ",?..." if width < 4 else ",..." if name == "others" else ""
+        sizes[name] = f"({','.join(modes)}{more})" + f":({strides})" * (name != "others")
     return gpu.kernel(sizes=sizes, given=[f"{divisor} divides K"] if divisor > 1 else ())(kernel.function)
 
 
 def near(name: str, tensor: Tensor, usual: int) -> Near:
-    """How an operand lies: the `usual` mode comes first, and one of one element has any stride."""
+    """How an operand lies: of one row or column, or with neighbours along both, the `usual` mode comes first."""
     steps = [[f for f in zip(leaves(m.shape), leaves(m.stride), strict=True) if f[0] > 1] for m in mode_layouts(tensor)]
-    unit = next((mode for mode in (usual, 1 - usual) if [step for _, step in steps[mode]][:1] in ([1], [])), None)
-    if unit is None:
-        return name, None, False
-    apart = [step for mode, of_mode in enumerate(steps) if mode != unit for _, step in of_mode]
-    numbers = [tensor.offset, *(n for n, _ in steps[unit]), *apart]
-    return name, unit, len(steps[unit]) == 1 and not any(number % 4 for number in numbers)
+    first = [[step for _, step in of_mode[:1]] for of_mode in steps]
+    if first[usual] in ([1], []):
+        mode = usual
+    elif first[1 - usual] == [1]:
+        mode = 1 - usual
+    else:
+        return name, int(is_row_major(tensor)) if first[1 - usual] else usual, 0
+    apart = [step for other, of_mode in enumerate(steps) if other != mode for _, step in of_mode]
+    numbers = [tensor.offset, *(n for n, _ in steps[mode]), *apart]
+    return name, mode, 4 if len(steps[mode]) == 1 and not any(number % 4 for number in numbers) else 1
+
+
+def accesses(a: Near, b: Near, c: Near, plan: Plan, *, whole: bool) -> tuple[tuple[Near, Near, Near], bool]:
+    """How A (m,k), B (n,k) and C (m,n) that lie so are accessed, and whether it is told that k is of `whole` turns: of
+    all that may be, few ways, for each is a text.
+
+    A and B are in vectors, and C where it can; or all but neighbours along k, which are where k is of whole turns; or
+    these alone; or none is, at any strides. Plans that read ahead load vectors along any k.
+    """
+    widths = [width for _, _, width in (a, b, c)]
+    along_k, across_k = (all(width == 4 for _, mode, width in (a, b) if mode == way) for way in (1, 0))
+    along_k = along_k and whole
+    if min(widths) == 0:
+        chosen = [0] * 3
+    elif plan.ahead or (along_k and across_k):
+        chosen = widths
+    elif across_k and widths[2] == 4:
+        chosen = [*[1 if mode == 1 else 4 for _, mode, _ in (a, b)], 4]
+    else:
+        chosen = [*[4 if along_k and mode == 1 else 1 for _, mode, _ in (a, b)], 1]
+    if max(chosen) < 4:
+        chosen = [0] * 3
+    ways = [(name, mode, width) for (name, mode, _), width in zip((a, b, c), chosen, strict=True)]
+    return (ways[0], ways[1], ways[2]), whole and chosen[0] == 4
 
 
 def with_mode(tensor: Tensor, rank: int) -> Tensor:
     """The tensor with so many modes, the last ones of one element."""
     modes = mode_layouts(tensor)
     return with_layout(tensor, [*modes, *[Layout(1, 0)] * (rank - len(modes))]) if len(modes) < rank else tensor
+
+
+def exchanged(tensor: Tensor) -> Tensor:
+    """The tensor with its first two modes exchanged."""
+    rows, columns, *rest = mode_layouts(tensor)
+    return with_layout(tensor, [columns, rows, *rest])
 
 
 def launch(
@@ -89,23 +123,21 @@ def launch(
     batches = max(t.rank for t in operands) > 2
     a, b, c = (with_mode(t, rank if batches else 2) for t, rank in zip(operands, (3, 3, 4), strict=True))
     beside = tuple([with_mode(t, 3) if batches and isinstance(t, Tensor) else t for t in others])
+    if not alone and plan.tile[0] == plan.tile[1] and plan.copies is None and near("C", c, 1)[1] == 0:
+        # Of a square tile one text serves rows and columns of C: the product of B and A has them exchanged.
+        a, b, c = b, a, exchanged(c)
+        beside = tuple([exchanged(t) if isinstance(t, Tensor) else t for t in beside])
     kernel, static = (matmul_kernel, {}) if epilogue is None else (epilogue_kernel, {"epilogue": epilogue})
     given = (a, b, c) if epilogue is None else (a, b, c, beside)
     if alone:
         place.run(kernel, *given, plan=plan, **static)
         return
-    # Where whole turns are all of k nothing is beyond it; else only plans that read ahead load vectors along k.
     slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
-    whole = size(a, 1) % slab == 0
-    lies: list[Near] = [near("A", a, 1), near("B", b, 0), near("C", c, 1)]
-    if any(unit is None for _, unit, _ in lies):
-        lies = [(name, None, False) for name, _, _ in lies]
-    elif not (whole or plan.ahead):
-        lies = [(name, unit, vectors and (unit == 0 or name == "C")) for name, unit, vectors in lies]
-    sized = for_strides(kernel, tuple(lies), slab if whole and lies[0][2] else 1, rank=3 if batches else 2)
-    across = [is_row_major(t) if unit is None else unit == 1 for t, (_, unit, _) in zip((a, b, c), lies, strict=True)]
-    singly = not lies[0][2], not lies[1][2]
-    orders = Orders((across[0], across[1], across[2]), stands_apart(a, c), singly)
+    lying = near("A", a, 1), near("B", b, 0), near("C", c, 1)
+    lies, whole = accesses(*lying, plan, whole=size(a, 1) % slab == 0)
+    sized = for_strides(kernel, lies, slab if whole else 1, rank=3 if batches else 2)
+    across, singly = (lies[0][1] == 1, lies[1][1] == 1, lies[2][1] == 1), (lies[0][2] < 4, lies[1][2] < 4)
+    orders = Orders(across, lies[2][2] < 4 and size(a, 1) <= SHORT_K and plan.stores_apart, singly)
     place.run(sized, *given, plan=plan, orders=orders, **static)
 
 

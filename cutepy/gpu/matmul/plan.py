@@ -149,6 +149,11 @@ class Plan:
         return bm // tm, bn // tn
 
     @property
+    def stores_apart(self) -> bool:
+        """Whether a thread owns single columns where k is short and no vectors are stored: of more sums than 4 x 4."""
+        return self.owned != (4, 4) and not self.ahead
+
+    @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory for elements of 4 bytes."""
         return 4 * self.elements_ahead if self.ahead else slab_bytes(self.tile, self.stages)
