@@ -336,10 +336,10 @@ def test_evenly_divides_is_what_a_divide_asks() -> None:
 
 
 def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = Layout((2, 3, 3), (5, 3, 33))
+    layout = Layout((2, 2, 2), (3, 10, 3))  # coordinates share offsets, and digits of no inverse keep apart
     assert left_inverse(layout) is not None
-    monkeypatch.setattr(search, "NODES", 0)
-    with pytest.raises(LayoutError, match="not searched: radix systems beyond the first 0"):
+    monkeypatch.setattr(search, "CHOICES", 0)
+    with pytest.raises(LayoutError, match="not searched: radix systems and choices .* beyond the first 0"):
         left_inverse(layout)
 
 
