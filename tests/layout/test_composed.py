@@ -339,7 +339,7 @@ def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     layout = Layout((2, 2, 2), (3, 10, 3))  # coordinates share offsets, and digits of no inverse keep apart
     assert left_inverse(layout) is not None
     monkeypatch.setattr(search, "CHOICES", 0)
-    with pytest.raises(LayoutError, match="not searched: radix systems and choices .* beyond the first 0"):
+    with pytest.raises(LayoutError, match=r"not searched: radix systems and choices .* beyond the first 0"):
         left_inverse(layout)
 
 
