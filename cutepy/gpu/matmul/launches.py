@@ -78,7 +78,7 @@ def accesses(a: Near, b: Near, c: Near, plan: Plan, *, whole: bool) -> tuple[tup
     all that may be, few ways, for each is a text.
 
     A and B are in vectors, and C where it can; or all but neighbours along k, which are where k is of whole turns; or
-    these alone; or none is, at any strides. Plans that read ahead load vectors along any k.
+    these alone; or none is, at stride 1, or at any strides. Plans that read ahead load vectors along any k.
     """
     widths = [width for _, _, width in (a, b, c)]
     along_k, across_k = (all(width == 4 for _, mode, width in (a, b) if mode == way) for way in (1, 0))
@@ -91,8 +91,6 @@ def accesses(a: Near, b: Near, c: Near, plan: Plan, *, whole: bool) -> tuple[tup
         chosen = [*[1 if mode == 1 else 4 for _, mode, _ in (a, b)], 4]
     else:
         chosen = [*[4 if along_k and mode == 1 else 1 for _, mode, _ in (a, b)], 1]
-    if max(chosen) < 4:
-        chosen = [0] * 3
     ways = [(name, mode, width) for (name, mode, _), width in zip((a, b, c), chosen, strict=True)]
     return (ways[0], ways[1], ways[2]), whole and chosen[0] == 4
 
