@@ -176,8 +176,9 @@ class Sizes(Context):
             return leaf
         for number in sorted(leaf.context.floors.keys() - self.floors.keys()):
             above, below = leaf.context.floors[number]
-            if number != len(self.lows) or not (self.not_negative(above) and self.positive(below)):
-                raise Undecided(self, "less", above)
+            self.check_rounding(above, below)
+            if number != len(self.lows):
+                raise Undecided(self, "table", above)
             self.floors[self.number(int(self.not_negative(above - below)))] = above, below
             left_over = above - Poly.unknown(number) * below
             self.at_least += [left_over, below - left_over - 1]

@@ -221,14 +221,20 @@ class Context:
         for number, parts in self.floors.items():
             if parts == (poly, divisor):
                 return self.solved.get(number, Poly.unknown(number))
-        if not (self.not_negative(poly) and self.positive(divisor)):
-            raise Undecided(self, "less", poly)
+        self.check_rounding(poly, divisor)
         number = self.number(1 if self.not_negative(poly - divisor) else 0)
         self.floors[number] = poly, divisor
         alone = Poly.unknown(number)
         left_over = poly - alone * divisor
         self.at_least += [left_over, divisor - left_over - 1]
         return alone
+
+    def check_rounding(self, poly: Poly, divisor: Poly) -> None:
+        """Raises Undecided, unless `poly` is known to be at least 0 and `divisor` at least 1."""
+        if not self.not_negative(poly):
+            raise Undecided(self, "less", poly)
+        if not self.positive(divisor):
+            raise Undecided(self, "less", divisor - 1)
 
     def rounded(self, number: int) -> tuple[str, Poly, Poly]:
         """How a quotient is rounded, what is divided, and by what: up where that says it shorter."""
