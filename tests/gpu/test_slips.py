@@ -53,7 +53,7 @@ SLIPS: list[tuple[Body, str]] = [
     (lambda x, u, v: int(v), r'write gpu\.cast\(\.\.\., "i32"\)'),
     (lambda x, u, v: v > 1 or v < 0 or x, "a register holds a number"),
     (lambda x, u, v: list(range(gpu.thread)), r"gpu\.loop outside a `for`"),
-    (lambda x, u, v: [1, 2][gpu.thread], r"make it a static \(keyword-only\) argument"),
+    (lambda x, u, v: "ab"[gpu.thread], r"make it a static \(keyword-only\) argument"),
     (lambda x, u, v: gpu.select(v, 1.0, v), r"gpu\.select by a f32 value; compare it"),
     (lambda x, u, v: gpu.when(v).__enter__(), r"gpu\.when of a f32 value; compare it, as in gpu\.when\(x_0 != 0\)"),
     (lambda x, u, v: gpu.select(v > 0, 1.5, gpu.thread), "1.5 meets a u32 value"),

@@ -150,7 +150,7 @@ MUTANTS = [
         COMPOSED + "::test_a_search_that_ends_early_says_so",
     ),
     layout(
-        'raise SearchEnded(f"radix systems and choices among coordinates beyond the first {NODES * 5}")',
+        'raise SearchEnded(f"radix systems and choices among coordinates beyond the first {CHOICES}")',
         "return None",
         COMPOSED + "::test_a_search_that_ends_early_says_so",
     ),

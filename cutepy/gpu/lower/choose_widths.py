@@ -148,19 +148,21 @@ def could_be_wider(kernel: ir.Kernel) -> frozenset[str]:
     """The workgroup arrays, but for atomic ones, with a store of one element by one thread alone, or by threads whose
     elements are whole vectors apart, and with no other store of one element."""
     single: dict[ir.Buffer, bool] = {}
-
-    def walk(block: ir.Block, alone: bool) -> None:
-        for stmt in block:
-            if isinstance(stmt, ir.Change) and stmt.buffer.space == ir.AddressSpace.WORKGROUP:
-                if not isinstance(stmt, ir.Store):
-                    single[stmt.buffer] = False
-                elif stmt.value.lanes == 1:
-                    single[stmt.buffer] = single.get(stmt.buffer, True) and (alone or _apart(stmt.index))
-            for inner in stmt.blocks:
-                walk(inner, alone or (isinstance(stmt, ir.If) and inner is stmt.blocks[0] and _one_thread(stmt)))
-
-    walk(kernel.body, False)
+    _look_at_stores(kernel.body, False, single)
     return frozenset(buffer.name for buffer, holds in single.items() if holds)
+
+
+def _look_at_stores(block: ir.Block, alone: bool, single: dict[ir.Buffer, bool]) -> None:
+    """Write into `single` of each workgroup array whether all stores of one element are such; `alone` is one thread."""
+    for stmt in block:
+        if isinstance(stmt, ir.Change) and stmt.buffer.space == ir.AddressSpace.WORKGROUP:
+            if not isinstance(stmt, ir.Store):
+                single[stmt.buffer] = False
+            elif stmt.value.lanes == 1:
+                single[stmt.buffer] = single.get(stmt.buffer, True) and (alone or _apart(stmt.index))
+        for inner in stmt.blocks:
+            one = isinstance(stmt, ir.If) and inner is stmt.blocks[0] and _one_thread(stmt)
+            _look_at_stores(inner, alone or one, single)
 
 
 def _one_thread(stmt: ir.If) -> bool:

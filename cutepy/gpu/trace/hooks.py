@@ -184,7 +184,8 @@ class Hooks:
         if self.scope is None or plain or type(node.ctx) is not ast.Load:
             return node
         name = node.value.id if isinstance(node.value, ast.Name) else "table"
-        return _call_at(node, "item", at(ast.Constant(name), node), node.value, node.slice)
+        call = _call_at(node, "item", at(ast.Constant(name), node), node.value, node.slice)
+        return ast.copy_location(call, node)  # all of it: an error names the variables of what it is about
 
     def visit_change(self, node: ast.AugAssign | ast.Delete) -> Any:
         self.changes += 1

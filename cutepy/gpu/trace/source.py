@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from traceback import extract_tb, walk_tb
-from types import CodeType
+from types import CodeType, TracebackType
 
 from ...errors import CutepyError, DeviceError, KernelError
 from ..ir import AddressSpace, Expr, Kernel, TracedValueError
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
 from .bytecode import instructions
+from .hook_functions import item
 from .hooks import ASSIGNED
 from .python_state import is_users_file
 from .rewrite_source import unread
@@ -65,20 +66,25 @@ def _unread_by(error: Exception) -> str:
 
 def _is_an_operation(error: Exception) -> bool:
     """Whether Python raised an error at an operation of the user's, and not a `raise` of the user's own."""
-    frame, _ = list(walk_tb(error.__traceback__))[-1]
+    trail = _operation(error)
+    assert trail is not None, "it was raised"
+    code = trail.tb_frame.f_code
+    step = next(instructions(code, trail.tb_lasti), None)
+    return is_users_file(code.co_filename) and (step is None or step.name not in ("RAISE_VARARGS", "RERAISE"))
+
+
+def _operation(error: Exception) -> TracebackType | None:
+    """Where an error was raised: in the innermost frame; a subscript of a kernel is in the frame that calls `item`."""
     trail = error.__traceback__
-    while trail is not None and trail.tb_next is not None:
+    while trail is not None and trail.tb_next is not None and trail.tb_next.tb_frame.f_code is not item.__code__:
         trail = trail.tb_next
-    step = next(instructions(frame.f_code, trail.tb_lasti), None) if trail is not None else None
-    return is_users_file(frame.f_code.co_filename) and (step is None or step.name not in ("RAISE_VARARGS", "RERAISE"))
+    return trail
 
 
 def _operands(error: Exception) -> list[tuple[str, object]]:
     """The variables, with their values, in the text of the operation at which an error was raised; of an argument of
     the function it is said that it is one."""
-    trail = error.__traceback__
-    while trail is not None and trail.tb_next is not None:
-        trail = trail.tb_next
+    trail = _operation(error)
     if trail is None:
         return []
     frame = trail.tb_frame
