@@ -15,6 +15,8 @@ from cutepy.gpu.ir import (
     Buffer,
     Const,
     Declare,
+    ElementOrder,
+    Elements,
     Expr,
     For,
     If,
@@ -241,6 +243,19 @@ def test_equal_indices_of_what_is_only_read_give_equal_elements(lanes: int) -> N
     assert status(If(load(Y, TID) < 256, (put(load(Y, TID)),))) != "proven"  # others write it
 
 
+def test_what_is_said_of_the_order_of_an_array_holds_of_the_elements_of_one_invocation() -> None:
+    """y[1] is outside, and is written where an element is greater than the next."""
+    data = Buffer("data", u32, 65)
+    said = Elements(ElementOrder.ASCENDING, data, const(0), const(65), "data is ascending")
+
+    def body(*stated: Stmt) -> Callable[[Buffer], tuple[Stmt, ...]]:
+        falls = load(data, const(7)) > load(data, const(8))
+        return lambda y: (*stated, put(cast(falls, u32), y))
+
+    assert said_by_z3(body(said), 1, reads=data) == "proven"
+    assert said_by_z3(body(), 1, reads=data) != "proven"
+
+
 def kept(*body: Stmt, racing: str = "") -> str:
     """Whether every read of x is inside."""
     kernel = kernel_of(*body, put(TID), grid=1)
@@ -271,12 +286,17 @@ def test_registers_that_a_loop_sets_by_no_rule_may_be_anything() -> None:
 
 
 def said_by_z3(
-    body: Callable[[Buffer], tuple[Stmt, ...]], length: int, *, lanes: int = 0, params: tuple[Param, ...] = ()
+    body: Callable[[Buffer], tuple[Stmt, ...]],
+    length: int,
+    *,
+    lanes: int = 0,
+    params: tuple[Param, ...] = (),
+    reads: Buffer = X,
 ) -> str:
     """What z3 says of the bounds of an array of so many elements, which one thread writes."""
     y = Buffer("y", u32, length, writable=True)
     with new_arena():
-        kernel = Kernel("k", (X, y), body(y), (1, 1, 1), (1, 1, 1), lanes=lanes, params=params)
+        kernel = Kernel("k", (reads, y), body(y), (1, 1, 1), (1, 1, 1), lanes=lanes, params=params)
         (found,) = decide_by_z3(kernel, [(Claim.IN_BOUNDS, "y")]).values()
     return str(found.status)
 
