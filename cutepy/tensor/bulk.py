@@ -19,7 +19,17 @@ from ..layout.values.coordinates import _, has_basis, has_underscore, keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
 from ..layout.values.layout import flat_modes, offset_bounds
 from ..lazy import numpy as np
-from .engine import Array, CoordinateEngine, Moved, Scalars, ViewEngine, check_writable, fit_values
+from .engine import (
+    Array,
+    CoordinateEngine,
+    Moved,
+    Scalars,
+    ViewEngine,
+    check_writable,
+    fit_values,
+    numbers_at,
+    reached,
+)
 from .guard import both
 
 if TYPE_CHECKING:
@@ -83,20 +93,11 @@ def _brought(tensor: Tensor) -> Array | None:
     shape, stride = leaves(layout.shape), leaves(layout.stride)
     if {*map(type, shape), *map(type, stride)} - {int} or 0 in shape:
         return None
-    low = high = offset
-    for extent, step in zip(shape, stride, strict=True):
-        if step > 0:
-            high += (extent - 1) * step
-        else:
-            low += (extent - 1) * step
+    low, high = reached(offset, shape, stride)
     first = low // 4 * 4
     if low < 0 or high >= getattr(tensor.engine, "length", 0):
         return None
-    memory: Array = part(first, high + 1)
-    width = memory.itemsize
-    view: Array = np.ndarray(
-        shape, memory.dtype, memory, (offset - first) * width, tuple([step * width for step in stride])
-    )
+    view = numbers_at(part(first, high + 1), offset - first, shape, stride)
     return view if shape is layout.shape else view.reshape(mode_sizes(tensor), order="F")
 
 

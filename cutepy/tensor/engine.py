@@ -164,21 +164,13 @@ class ViewEngine:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
         if 0 in shape:
             return np.empty(shape, self.memory.dtype)
-        # Least and greatest offset of the view: negative strides lower the one, positive ones raise the other.
-        low = high = offset
-        for extent, step in zip(shape, stride, strict=True):
-            if step > 0:
-                high += (extent - 1) * step
-            else:
-                low += (extent - 1) * step
-        self._index(low)
-        self._index(high)
+        for end in reached(offset, shape, stride):
+            self._index(end)
         memory, first = self.memory, offset + self.origin
-        steps = tuple([step * memory.itemsize for step in stride])
         if memory.dtype.kind not in "fiucb" or not memory.flags.c_contiguous:
+            steps = tuple([step * memory.itemsize for step in stride])
             return np.lib.stride_tricks.as_strided(memory[first:], shape, steps, writeable=self.writable)
-        # The same of numbers that lie together, in a tenth of the time.
-        view: Array = np.ndarray(shape, memory.dtype, memory, first * memory.itemsize, steps)
+        view = numbers_at(memory, first, shape, stride)
         if not self.writable:
             view.flags.writeable = False
         return view
@@ -314,6 +306,28 @@ def _allocate_array(dtype: DType, length: int, space: Space, name: str) -> Engin
 
 ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("allocator", default=_allocate_array)
 """The allocator of owning tensors; a kernel trace sets its own."""
+
+
+def reached(offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, int]:
+    """The least and the greatest offset of strided elements: negative strides lower the one, positive ones raise the
+    other.
+
+    >>> reached(10, (4, 3), (-1, 10))
+    (7, 30)
+    """
+    low = high = offset
+    for extent, step in zip(shape, stride, strict=True):
+        if step > 0:
+            high += (extent - 1) * step
+        else:
+            low += (extent - 1) * step
+    return low, high
+
+
+def numbers_at(memory: Array, first: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+    """The elements `first + sum(i * d)` of numbers that lie together: NumPy's `as_strided` in a tenth of the time."""
+    width = memory.itemsize
+    return np.ndarray(shape, memory.dtype, memory, first * width, tuple([step * width for step in stride]))
 
 
 def boxed(value: object) -> Array:

@@ -332,9 +332,9 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     [1, 2, 3, -1]
 
     "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first; "bf16", "e4m3" and "e5m2" are floats that are
-    read as f32 and written by rounding to the nearest. Of a device, and in a kernel in any memory,
-    elements of 32 bits are recast to as many or fewer: a load takes the word and what is wanted of it, and in a kernel
-    whole words are written.
+    read as f32 and written by rounding to the nearest. Of a device, and in a kernel in any memory, elements of 32 bits
+    are recast to as many or fewer: a load takes the word and what is wanted of it, and in a kernel whole words are
+    written.
 
     Raises TensorError where it does not begin or end at a whole element or is guarded, and LayoutError where the new
     width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.

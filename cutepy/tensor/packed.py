@@ -42,8 +42,8 @@ _HOST = _HostLanguage()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedEngine:
-    """Elements of `dtype` in the elements of `words`: integers of 4, 8 or 16 bits, small floats,
-    or others of as many bits as a word.
+    """Elements of `dtype` in the elements of `words`: integers of 4, 8 or 16 bits, small floats, or others of as many
+    bits as a word.
 
     Element i of k in a word is bits [i * b, (i + 1) * b) of word i // k, the lowest first, as memory has them in the
     order of its bytes. Loads and stores go by whole words, in NumPy here, and in a kernel by what its engine offers:

@@ -242,8 +242,8 @@ def refused(error: CutepyError) -> Figure:
 
     A composition that is refused at a coordinate is drawn as `counter_example` does. Else the first two coordinates of
     an operand that share an offset are framed; where none do, what a divide leaves over: the coordinates beyond the
-    last whole tile of each mode. Of unknown and of large sizes the ends are shown. Where no operand is a
-    layout, a shape that is the first is drawn as its compact layout; others stand in cells, a table by its entries.
+    last whole tile of each mode. Of unknown and of large sizes the ends are shown. Where no operand is a layout, the
+    first one is drawn as a compact layout if it is a shape; others stand in cells, a table by its entries.
 
     Raises DrawError where no call was refused.
     """

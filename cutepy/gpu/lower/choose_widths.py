@@ -17,8 +17,8 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
 
     A store never writes a lane of a declared vector alone: WGSL may write the whole vector, and lose what other threads
     write to its other lanes. In an array of `kernel.widened` the whole vector is loaded and stored, and proven so.
-    Atomics and matrices address single elements. Bools in memory become u32, which the host
-    and the device lay out alike.
+    Atomics and matrices address single elements. Bools in memory become u32, which the host and the device lay out
+    alike.
     """
     atomic = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Atomic)}
     # bool has no layout that host and device share, so in memory it is a u32 that is 0 or 1.

@@ -131,6 +131,10 @@ class Asynchronous(ABC):
         weakref.finalize(gpu, _TURNS.pop, number, None)
 
 
+_DONE, _MAPPED = "WGPUQueueWorkDoneStatus", "WGPUMapAsyncStatus"
+"""What the two callbacks are told, as C names them."""
+
+
 class Queue:
     """A device's queue, by the C functions: their descriptions are made once. The caller has the device to itself."""
 
@@ -164,9 +168,6 @@ class Queue:
         self._api.libf.wgpuQueueWriteBuffer(
             self._queue, buffer._internal, 0, self._api.ffi.from_buffer(data), len(data)
         )
-
-
-_DONE, _MAPPED = "WGPUQueueWorkDoneStatus", "WGPUMapAsyncStatus"
 
 
 class Owned:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...tensor.dtypes import f32
+from ...tensor.engine import boxed
 from .. import ir
 from ..ir.place import user_place
 
@@ -111,9 +112,7 @@ def joined(pairs: np.ndarray[Any, Any]) -> Any:
 
 def parted(values: Any) -> np.ndarray[Any, Any]:
     """The pairs of complex numbers, along a last axis."""
-    given = np.empty((), object)
-    given[()] = values
-    table = values if isinstance(values, np.ndarray) else given
+    table = values if isinstance(values, np.ndarray) else boxed(values)
     pairs = np.empty((*table.shape, 2), object)
     for index, value in np.ndenumerate(table):
         number = as_complex(value)

@@ -25,7 +25,7 @@ from ..ir.ranges import Sum, linear, range_of
 from ..ir.simplify import from_linear, simplify
 from ..ir.superword import VectorAccess, pack, runs
 from .complex import joined, parted
-from .packing import boxed, unpack, whole_words
+from .packing import object_array, unpack, whole_words
 from .sizes import as_value
 from .state import Trace
 
@@ -202,7 +202,7 @@ class BufferEngine:
         """Write whole words, given by their parts. Raises KernelError for a part of a word."""
         places: Any
         places, words, masks = whole_words(split, dtype, values, where, self.name)
-        self.store(places, boxed([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
+        self.store(places, object_array([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
 
     joined, parted = staticmethod(joined), staticmethod(parted)
 

@@ -28,7 +28,7 @@ def unpack(words: Any, inside: Any, dtype: DType) -> Any:
     if not isinstance(words, np.ndarray):
         return _field(words, inside, dtype)
     places = np.broadcast_to(np.asarray(inside, object), words.shape).ravel()
-    fields = boxed(_field(word, position, dtype) for word, position in zip(words.ravel(), places, strict=True))
+    fields = object_array(_field(word, position, dtype) for word, position in zip(words.ravel(), places, strict=True))
     return fields.reshape(words.shape)
 
 
@@ -80,12 +80,12 @@ def whole_words(
                 "words with gpu.pack4xI8"
             )
     new = [_packed([fields[i][0] for i in range(per)], dtype, place) for fields in fields_of.values()]
-    kept = None if where is None else boxed([fields[0][1] for fields in fields_of.values()])
-    places = tuple([boxed(axis) for axis in zip(*fields_of, strict=True)])
-    return places if isinstance(split[0], tuple) else places[0], boxed(new), kept
+    kept = None if where is None else object_array([fields[0][1] for fields in fields_of.values()])
+    places = tuple([object_array(axis) for axis in zip(*fields_of, strict=True)])
+    return places if isinstance(split[0], tuple) else places[0], object_array(new), kept
 
 
-def boxed(values: Iterable[Any]) -> Objects:
+def object_array(values: Iterable[Any]) -> Objects:
     """An object array of these values, without NumPy looking into them."""
     listed = list(values)
     array = np.empty(len(listed), object)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cutepy.errors import KernelError
 from cutepy.gpu.ir import Expr, const, var
 from cutepy.gpu.ir.simplify import simplify
-from cutepy.gpu.trace.packing import boxed, unpack, whole_words
+from cutepy.gpu.trace.packing import object_array, unpack, whole_words
 from cutepy.tensor.dtypes import DType, f32, i4, i8, i16, i32, u4, u8, u16, u32
 
 KINDS = [i4, u4, i8, u8, i16, u16, i32, u32]
@@ -49,7 +49,7 @@ def test_one_condition_keeps_a_word_or_does_not() -> None:
     _, (word,), kept = whole_words(([0] * 4, list(range(4))), i8, fields, where, "x")
     assert kept is not None and list(kept) == [where] and number(word) == 0x03020100
     with pytest.raises(KernelError, match="store of i8 in a part of word 0u of x"):
-        tests = boxed([where, where, where, var("other") < 3])
+        tests = object_array([where, where, where, var("other") < 3])
         whole_words(([0] * 4, list(range(4))), i8, fields, tests, "x")
 
 
