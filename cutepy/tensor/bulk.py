@@ -27,8 +27,8 @@ from .engine import (
     ViewEngine,
     check_writable,
     fit_values,
-    numbers_at,
     reached,
+    strided_numbers,
 )
 from .guard import both
 
@@ -97,7 +97,7 @@ def _brought(tensor: Tensor) -> Array | None:
     first = low // 4 * 4
     if low < 0 or high >= getattr(tensor.engine, "length", 0):
         return None
-    view = numbers_at(part(first, high + 1), offset - first, shape, stride)
+    view = strided_numbers(part(first, high + 1), offset - first, shape, stride)
     return view if shape is layout.shape else view.reshape(mode_sizes(tensor), order="F")
 
 

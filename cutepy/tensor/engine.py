@@ -170,7 +170,7 @@ class ViewEngine:
         if memory.dtype.kind not in "fiucb" or not memory.flags.c_contiguous:
             steps = tuple([step * memory.itemsize for step in stride])
             return np.lib.stride_tricks.as_strided(memory[first:], shape, steps, writeable=self.writable)
-        view = numbers_at(memory, first, shape, stride)
+        view = strided_numbers(memory, first, shape, stride)
         if not self.writable:
             view.flags.writeable = False
         return view
@@ -324,7 +324,7 @@ def reached(offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> tup
     return low, high
 
 
-def numbers_at(memory: Array, first: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+def strided_numbers(memory: Array, first: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     """The elements `first + sum(i * d)` of numbers that lie together: NumPy's `as_strided` in a tenth of the time."""
     width = memory.itemsize
     return np.ndarray(shape, memory.dtype, memory, first * width, tuple([step * width for step in stride]))
