@@ -38,7 +38,9 @@ def test_256_places_of_a_cache_make_two_pipelines_at_most(device: Device) -> Non
         assert device.stats.recompiled == before.recompiled
 
 
-def test_what_is_compiled_again_after_many_others_is_counted(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_compiled_again_after_many_others_is_counted(
+    own_device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A device keeps so many pipelines: one that others pushed out is built again, and the statistics say so."""
 
     @gpu.kernel
@@ -49,17 +51,17 @@ def test_what_is_compiled_again_after_many_others_is_counted(device: Device, mon
             x[i] = x[i] + float(by)
 
     monkeypatch.setattr(device_module, "PIPELINES_KEPT", 8)
-    x = gpu.array(np.zeros(100, np.float32), device=device)
+    x = gpu.array(np.zeros(100, np.float32), device=own_device)
     shifted(x, by=1)
-    before = device.stats
+    before = own_device.stats
     for by in range(2, 20):
         shifted(x, by=by)
-    after = device.stats
+    after = own_device.stats
     assert after.compiled - before.compiled == 18 and after.recompiled == before.recompiled and after.pipelines <= 8
-    y = gpu.array(np.zeros(104, np.float32), device=device)
+    y = gpu.array(np.zeros(104, np.float32), device=own_device)
     shifted(y, by=1)  # pushed out
     shifted(y, by=19)  # kept
-    assert (y.numpy() == 20).all() and device.stats.recompiled - before.recompiled == 1
+    assert (y.numpy() == 20).all() and own_device.stats.recompiled - before.recompiled == 1
 
 
 def test_texts_that_differ_in_comments_share_a_pipeline(device: Device) -> None:
