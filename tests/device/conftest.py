@@ -17,7 +17,8 @@ REQUIRE = {"wgpu": "CUTEPY_REQUIRE_DEVICE", "dawn": "CUTEPY_REQUIRE_DAWN"}
 _missing: dict[str, str] = {}
 
 
-show_swiftshader()
+def pytest_process_begins() -> None:
+    show_swiftshader()
 
 
 @pytest.fixture(scope="session", params=["wgpu", "dawn"])
