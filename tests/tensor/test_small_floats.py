@@ -1,6 +1,7 @@
 """Floats of 8 and 16 bits: every pattern is the number that its bits say, every number goes to the nearest pattern."""
 
 from fractions import Fraction
+from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -26,6 +27,7 @@ def over(bits: np.ndarray, dtype: SmallFloat) -> Tensor:
     return recast(make_tensor(bits), dtype.name)
 
 
+@cache
 def numbers(dtype: SmallFloat) -> np.ndarray:
     """All finite elements in order, those that are not negative, by the definition of a float."""
     fields = [(bits >> dtype.fraction, bits & (1 << dtype.fraction) - 1) for bits in range(dtype.greatest + 1)]
