@@ -147,7 +147,9 @@ class CompositionError(LayoutError):
     (2, 1) (8, 7) carry
     """
 
-    def __init__(self, message: str, witness: object, values: tuple[object, object], clause: str) -> None:
+    def __init__(
+        self, message: str, clause: str, witness: object = None, values: tuple[object, object] = (None, None)
+    ) -> None:
         self.witness, self.values, self.clause = witness, values, clause
         super().__init__(message)
 

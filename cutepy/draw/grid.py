@@ -31,6 +31,8 @@ HEAVIEST = 3
 MOST_LEVELS = 4
 
 ELLIPSIS = "…"
+_OF_CELLS = ("labels", "paints", "hints", "groups", "indices", "links")
+"""The fields of a grid with an entry for each cell, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         cells = self.rows.size * self.columns.size
-        for name in ("labels", "paints", "hints", "groups", "indices", "links"):
+        for name in _OF_CELLS:
             given = len(getattr(self, name))
             if given != cells and (given or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {given} {name} for {self.rows.size} * {self.columns.size} cells")
@@ -148,22 +150,14 @@ class Grid:
         def of(cells: Sequence[T]) -> tuple[T, ...]:
             return tuple([cells[cell] for cell in kept]) if cells else ()
 
-        return Grid(
-            self.rows,
-            columns,
-            of(self.labels),
-            of(self.paints),
-            of(self.hints),
-            self.caption if start == 0 else "",
-            of(self.groups),
-            frozenset(new for new, cell in enumerate(kept) if cell in self.marked),
+        return replace(
+            self,
+            columns=columns,
+            **{name: of(getattr(self, name)) for name in _OF_CELLS},
+            caption=self.caption if start == 0 else "",
+            marked=frozenset(new for new, cell in enumerate(kept) if cell in self.marked),
+            spans={},
             detail=(lambda cell: detail(kept[cell])) if detail else None,
-            least_width=self.least_width,
-            cell_size=self.cell_size,
-            source=self.source,
-            indices=of(self.indices),
-            links=of(self.links),
-            threads=self.threads,
         )
 
 

@@ -13,20 +13,7 @@ from .plan import Collective, CollectiveStep, PlanCertificate, RedistributionPla
 from .transfers import transfers
 
 __all__ = [
-    "Collective",
-    "CollectiveStep",
-    "Holders",
-    "Partial",
-    "Placement",
-    "PlacementView",
-    "PlanCertificate",
-    "PlanView",
-    "RedistributionPlan",
-    "from_dtensor",
-    "from_named_sharding",
-    "from_partition_spec",
-    "redistribution",
-    "to_dtensor",
-    "to_partition_spec",
-    "transfers",
-]
+    "Collective", "CollectiveStep", "Holders", "Partial", "Placement", "PlacementView", "PlanCertificate", "PlanView",
+    "RedistributionPlan", "from_dtensor", "from_named_sharding", "from_partition_spec", "redistribution", "to_dtensor",
+    "to_partition_spec", "transfers",
+]  # fmt: skip

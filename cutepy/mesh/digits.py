@@ -17,9 +17,9 @@ from itertools import pairwise, product
 from math import gcd, lcm, prod
 
 from ..errors import LayoutError
-from ..layout import Layout
+from ..layout import Layout, flat_modes
 from .modes import Mode
-from .placement import modes_of, placement_layout
+from .placement import placement_layout
 
 #: The axis of a digit of local memory.
 LOCAL = -1
@@ -43,8 +43,8 @@ class Digits:
 
         Raises LayoutError, with an index, where its modes are no digits: they overlap, leave gaps or are out of order.
         """
-        modes = [(n, s, axis) for axis, (n, s) in enumerate(modes_of(layout[0])) if s and n > 1]
-        local = [(n, s, LOCAL) for n, s in modes_of(layout[1]) if n > 1]
+        modes = [(n, s, axis) for axis, (n, s) in enumerate(flat_modes(layout[0])) if s and n > 1]
+        local = [(n, s, LOCAL) for n, s in flat_modes(layout[1]) if n > 1]
         if any(s > after for (_, s, _), (_, after, _) in pairwise(local)):
             raise LayoutError(
                 f"local memory of {layout} is not in the order of the index: index {int(layout[1](1))} is next to 0"

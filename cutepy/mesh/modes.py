@@ -5,6 +5,7 @@ each mode. Every question is answered from extents and strides: no table of devi
 """
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 #: A mode: extent and stride, both positive.
 Mode = tuple[int, int]
@@ -52,9 +53,7 @@ def count_below(modes: Sequence[Mode], bound: int) -> int:
     """
     if bound <= 0:
         return 0
-    total = 1
-    for extent, _ in modes:
-        total *= extent
+    total = prod(extent for extent, _ in modes)
     if not modes or reach(modes) < bound:
         return total
     largest = max(range(len(modes)), key=lambda k: modes[k][1])

@@ -6,6 +6,7 @@ JAX's axes divide what they split. jax is imported here alone, when a function i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ..errors import LayoutError
@@ -50,9 +51,7 @@ def from_partition_spec(
             if name not in names:
                 raise LayoutError(f"{call}: dimension {j} names axis {name!r}; the mesh has {', '.join(names)}")
         axes.append([names.index(name) for name in along])
-        devices = 1
-        for axis in axes[j]:
-            devices *= mesh[axis]
+        devices = prod(mesh[axis] for axis in axes[j])
         if extent % devices:
             raise LayoutError(
                 f"{call}: dimension {j} has {extent} elements and {devices} devices; JAX gives each the same number, "

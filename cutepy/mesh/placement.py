@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from ..errors import LayoutError
-from ..layout import IntTuple, Layout, coalesce, composition, crd2idx, idx2crd
+from ..layout import Layout, coalesce, composition, crd2idx, flat_modes, idx2crd, leaves, map_leaves
 from .modes import Mode, count_below, digits_of, first_doubled, first_missing, reach
 
 
@@ -101,12 +101,12 @@ class Placement:
         if len(self.dims) != len(self.shape):
             raise LayoutError(f"{call}: {len(self.dims)} layouts for {len(self.shape)} dimensions; give one for each")
         for j, layout in enumerate(self.dims):
-            if len(layout) != 2 or _flat(layout[0].shape) != self.mesh:
+            if len(layout) != 2 or leaves(layout[0].shape) != self.mesh:
                 raise LayoutError(
                     f"{call}: the layout {layout} of dimension {j} has no mode {self.mesh} for the devices; "
                     f"write it as ({extents_text(self.mesh)}, local):(strides of the devices, strides of local memory)"
                 )
-            if any(stride < 0 for stride in (*_flat(layout[0].stride), *_flat(layout[1].stride))):
+            if any(stride < 0 for stride in (*leaves(layout[0].stride), *leaves(layout[1].stride))):
                 raise LayoutError(f"{call}: the layout {layout} of dimension {j} has a stride below 0")
         for axis in range(len(self.mesh)):
             splits = [j for j in range(len(self.dims)) if self._dimensions[j].strides[axis] and self.mesh[axis] > 1]
@@ -169,12 +169,12 @@ class Placement:
         shape = whole_extents(call, shape)
         if len(layout) != 2:
             raise LayoutError(f"{call}: it needs two modes, (device, local coordinate)")
-        mesh = _flat(layout[0].shape)
+        mesh = leaves(layout[0].shape)
         starts = [prod(shape[:j]) for j in range(len(shape) + 1)]
         devices = [[0] * len(mesh) for _ in shape]
         local: list[list[Mode]] = [[] for _ in shape]
-        modes = [(n, s, axis) for axis, (n, s) in enumerate(modes_of(layout[0]))]
-        for extent, stride, axis in [*modes, *((n, s, -1) for n, s in modes_of(layout[1]))]:
+        modes = [(n, s, axis) for axis, (n, s) in enumerate(flat_modes(layout[0]))]
+        for extent, stride, axis in [*modes, *((n, s, -1) for n, s in flat_modes(layout[1]))]:
             if stride == 0 or extent == 1:
                 continue
             fits = [j for j in range(len(shape)) if stride % starts[j] == 0 and stride < starts[j + 1]]
@@ -198,8 +198,8 @@ class Placement:
         return tuple(
             _Dimension(
                 extent,
-                tuple(0 if n == 1 else s for n, s in modes_of(layout[0])),
-                tuple((n, s) for n, s in modes_of(layout[1]) if n > 1),
+                tuple(0 if n == 1 else s for n, s in flat_modes(layout[0])),
+                tuple((n, s) for n, s in flat_modes(layout[1]) if n > 1),
             )
             for extent, layout in zip(self.shape, self.dims, strict=True)
         )
@@ -235,7 +235,7 @@ class Placement:
             ),
         )
         local = [
-            Layout(layout[1].shape, _scaled(layout[1].stride, start))
+            Layout(layout[1].shape, map_leaves(lambda step, start=start: step * start, layout[1].stride))
             for layout, start in zip(self.dims, starts, strict=True)
         ]
         return Layout(
@@ -257,7 +257,7 @@ class Placement:
             index = int(index)
             if not 0 <= index < self.devices:
                 raise LayoutError(f"device {index} of a mesh {extents_text(self.mesh)}, which has {self.devices}")
-            return _flat(idx2crd(index, self.mesh[::-1]))[::-1]
+            return leaves(idx2crd(index, self.mesh[::-1]))[::-1]
         if len(index) != len(self.mesh) or not all(0 <= d < n for d, n in zip(index, self.mesh, strict=True)):
             raise LayoutError(f"device {tuple(index)} of a mesh {extents_text(self.mesh)}")
         return tuple(index)
@@ -435,7 +435,7 @@ class Cut:
     @property
     def layout(self) -> Layout:
         """The layout (device, local index) -> index of the dimension."""
-        return placement_layout(self.mesh, self.strides, modes_of(self.local))
+        return placement_layout(self.mesh, self.strides, [*flat_modes(self.local)])
 
 
 #: What one axis of the mesh does: the dimension that it cuts and the pieces that are cut first, a reduction, or
@@ -477,7 +477,7 @@ def _off_stride(local: Layout, chunk: int, devices: int) -> int | None:
         begins = coalesce(composition(local, Layout(devices, chunk)))
     except LayoutError:
         begins = None
-    if begins is not None and len(_flat(begins.shape)) == 1:
+    if begins is not None and len(leaves(begins.shape)) == 1:
         return None
     step = int(local(chunk))
     return next((k for k in range(2, devices) if int(local(k * chunk)) != k * step), None)
@@ -485,18 +485,6 @@ def _off_stride(local: Layout, chunk: int, devices: int) -> int | None:
 
 def _only(chosen: tuple[dict[int, int], ...], axis: int) -> int | None:
     return next((digits[axis] for digits in chosen if axis in digits), None)
-
-
-def _flat(value: IntTuple) -> tuple[int, ...]:
-    return tuple(x for part in value for x in _flat(part)) if isinstance(value, tuple) else (int(value),)
-
-
-def modes_of(layout: Layout) -> list[Mode]:
-    return list(zip(_flat(layout.shape), _flat(layout.stride), strict=True))
-
-
-def _scaled(stride: IntTuple, by: int) -> IntTuple:
-    return tuple(_scaled(s, by) for s in stride) if isinstance(stride, tuple) else int(stride) * by
 
 
 def placement_layout(mesh: tuple[int, ...], strides: Sequence[int], local: Sequence[Mode]) -> Layout:

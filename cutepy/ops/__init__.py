@@ -13,83 +13,32 @@ from ..gpu import cached_launches as _cached_launches
 from ..tensor import DTYPES as _DTYPES
 from ..tensor import Tensor as _Tensor
 from ..tensor import functions
+
+# isort: off
+# fmt: off
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot, vecdot
 from .creation import (
-    arange,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    full,
-    full_like,
-    linspace,
-    meshgrid,
-    ones,
-    ones_like,
-    randn,
-    zeros,
-    zeros_like,
+    arange, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones, ones_like, randn,
+    zeros, zeros_like,
 )
 from .indexing import assigned, indexed
 from .manipulation import (
-    broadcast_arrays,
-    diagonal,
-    diff,
-    expand_dims,
-    moveaxis,
-    repeat,
-    roll,
-    squeeze,
-    tile,
-    tril,
-    triu,
-    unstack,
+    broadcast_arrays, diagonal, diff, expand_dims, moveaxis, repeat, roll, squeeze, tile, tril, triu, unstack,
 )
 from .movement import (
-    concat,
-    contiguous,
-    crop,
-    expand,
-    flip,
-    matrix_transpose,
-    pad,
-    permute,
-    ravel,
-    reshape,
-    stack,
-    take,
+    concat, contiguous, crop, expand, flip, matrix_transpose, pad, permute, ravel, reshape, stack, take,
 )
 from .pointwise import astype, clip, conj, imag, isclose, positive, real
 from .pointwise import operation as _operation
 from .reductions import (
-    all,
-    any,
-    argmax,
-    argmin,
-    count_nonzero,
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    cumulative_prod,
-    cumulative_sum,
-    log_softmax,
-    logsumexp,
-    max,
-    mean,
-    min,
-    norm,
-    prod,
-    scan,
-    softmax,
-    std,
-    sum,
-    var,
+    all, any, argmax, argmin, count_nonzero, cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum,
+    log_softmax, logsumexp, max, mean, min, norm, prod, scan, softmax, std, sum, var,
 )
 from .sorting import argsort, searchsorted, sort, take_along_axis, top_k
 from .standard import __array_namespace_info__ as __array_namespace_info__
 from .standard import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type
+# fmt: on
+# isort: on
 
 bool, float16, float32, float64, complex64, complex128 = (_DTYPES[n] for n in "bool f16 f32 f64 c64 c128".split())
 int8, int16, int32, int64 = (_DTYPES[n] for n in "i8 i16 i32 i64".split())

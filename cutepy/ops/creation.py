@@ -240,18 +240,15 @@ def arange(
     if step == 0:
         raise TensorError(f"arange({start}, {stop}, {step}): the step is 0; it must lead from start to stop")
     begin, end = (0, start) if stop is None else (start, stop)
-    if not (isinstance(begin, int) and isinstance(end, int) and isinstance(step, int)):
-        kind = as_dtype("f32" if dtype is None else dtype)
-        return _sent(from_array(np.arange(begin, end, step).astype(kind.numpy), kind), device)
-    kind = as_dtype("i32" if dtype is None else dtype)
-    if kind.kind in "iu" and (numbers := range(begin, end, step)):
+    integers = isinstance(begin, int) and isinstance(end, int) and isinstance(step, int)
+    kind = as_dtype(("i32" if integers else "f32") if dtype is None else dtype)
+    if integers and kind.kind in "iu" and (numbers := range(int(begin), int(end), int(step))):
         low, high = np.iinfo(kind.numpy).min, np.iinfo(kind.numpy).max
         if not low <= min(numbers[0], numbers[-1]) <= max(numbers[0], numbers[-1]) <= high:
             raise TensorError(
                 f"arange({shown(start)}, {shown(stop)}, {shown(step)}): it runs from "
                 f"{shown(numbers[0])} to {shown(numbers[-1])}, and {kind} holds {low} to {high}; give a wider dtype"
             )
-        return _sent(from_array(np.arange(begin, end, step, dtype=kind.numpy), kind), device)
     return _sent(from_array(np.arange(begin, end, step).astype(kind.numpy), kind), device)
 
 

@@ -16,17 +16,7 @@ import numpy as np
 from ..errors import KernelError
 from ..gpu import DeviceEngine, Expr, operations
 from ..layout import is_injective
-from ..tensor import (
-    CoordinateEngine,
-    CountingEngine,
-    DType,
-    PackedEngine,
-    Tensor,
-    ViewEngine,
-    copy,
-    mode_sizes,
-    rules,
-)
+from ..tensor import CoordinateEngine, CountingEngine, DType, PackedEngine, Tensor, ViewEngine, copy, mode_sizes, rules
 
 Engine: TypeAlias = Literal["numpy", "wgpu", "interpreter"]
 """NumPy on the host; kernels on a device; the same kernels run by NumPy, statement by statement, on the host."""

@@ -28,7 +28,9 @@ def elementwise(
     """`function` of each element of the operands, by the engine that `chosen` names."""
     engine = chosen(function.name, engine, *operands, out)
     if engine != "numpy":
-        return of_function(function)(*map(_as_operand, operands), engine=engine, out=out)
+        # Lists become tensors; numbers and NumPy scalars stay what they are.
+        given = [as_tensor(x) if isinstance(x, list | tuple) else x for x in operands]
+        return of_function(function)(*given, engine=engine, out=out)
     return delivered(function.name, _by_numpy(function, *operands), out, engine)
 
 
@@ -51,13 +53,6 @@ def _by_numpy(function: functions.Function, *operands: TensorLike) -> Tensor:
             return from_array(out, result, nesting)
         found = function.numpy(*(array.astype(dtype, copy=False) for array, dtype in zip(arrays, working, strict=True)))
         return from_array(np.asarray(found), result, nesting)
-
-
-def _as_operand(operand: TensorLike) -> object:
-    """An operand as `gpu.pointwise` takes it: lists become tensors, numbers and NumPy scalars stay what they are."""
-    if isinstance(operand, list | tuple):
-        return value_of(operand).tensor
-    return operand
 
 
 def of_values(function: functions.Function, *operands: Any) -> Any:
@@ -260,11 +255,6 @@ def isclose(x: TensorLike, y: TensorLike, *, rtol: float = 1e-5, atol: float = 1
     """
     f = functions.FUNCTIONS
     x, y = (v if v.dtype.kind in "fc" else astype(v, rules.fraction_type(v.dtype)) for v in map(as_tensor, (x, y)))
-    apart = elementwise(f["absolute"], elementwise(f["sub"], x, y))
-    bound = elementwise(f["add"], elementwise(f["mul"], elementwise(f["absolute"], y), rtol), atol)
-    near = elementwise(f["logical_and"], elementwise(f["le"], apart, bound), elementwise(f["isfinite"], y))
-    found = elementwise(f["logical_or"], near, elementwise(f["eq"], x, y))
-    if equal_nan:
-        both = elementwise(f["logical_and"], elementwise(f["isnan"], x), elementwise(f["isnan"], y))
-        found = elementwise(f["logical_or"], found, both)
-    return found
+    near = (abs(x - y) <= abs(y) * rtol + atol) & elementwise(f["isfinite"], y)
+    found = near | elementwise(f["eq"], x, y)
+    return found | elementwise(f["isnan"], x) & elementwise(f["isnan"], y) if equal_nan else found

@@ -22,6 +22,7 @@ from ..gpu import operations
 from ..gpu.operations.softmax import softmax as softmax_by_kernel
 from ..layout import as_tuple, leaves
 from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, functions, leaf_view, load_all, mode_sizes, rules
+from ..tensor.rules import Axes
 from .blocks import BLOCK, Blocks, blocks_of, pieces
 from .engine import Engine, chosen, delivered
 from .movement import concat
@@ -70,7 +71,7 @@ _FOLDS: dict[str, np.ufunc] = {
 def folded(
     call: str,
     x: TensorLike,
-    axes: rules.Axes,
+    axes: Axes,
     keepdims: bool,
     engine: Engine | None,
     option: float = 0,
@@ -86,7 +87,7 @@ def folded(
     return delivered(call, found, out, engine)
 
 
-def _by_numpy(call: str, tensor: Tensor, axes: rules.Axes, keepdims: bool, option: float) -> Tensor:
+def _by_numpy(call: str, tensor: Tensor, axes: Axes, keepdims: bool, option: float) -> Tensor:
     """A reduction of a tensor of the host."""
     sizes = mode_sizes(tensor)
     over = rules.chosen_axes(call, len(sizes), axes)
@@ -109,13 +110,7 @@ def _by_numpy(call: str, tensor: Tensor, axes: rules.Axes, keepdims: bool, optio
 
 
 def _folded_as(
-    call: str,
-    x: TensorLike,
-    axes: rules.Axes,
-    dtype: object,
-    keepdims: bool,
-    engine: Engine | None,
-    out: Tensor | None,
+    call: str, x: TensorLike, axes: Axes, dtype: object, keepdims: bool, engine: Engine | None, out: Tensor | None
 ) -> Tensor:
     """The reduction in a type that is named: of elements of that type, and of that type itself."""
     if dtype is None:
@@ -126,7 +121,7 @@ def _folded_as(
 
 def sum(
     x: TensorLike,
-    axis: rules.Axes = None,
+    axis: Axes = None,
     *,
     dtype: object = None,
     keepdims: bool = False,
@@ -146,7 +141,7 @@ def sum(
 
 def prod(
     x: TensorLike,
-    axis: rules.Axes = None,
+    axis: Axes = None,
     *,
     dtype: object = None,
     keepdims: bool = False,
@@ -164,12 +159,7 @@ def prod(
 
 
 def mean(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN.
 
@@ -182,12 +172,7 @@ def mean(
 
 
 def max(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """The greatest element over the axes; NaN where there is one.
 
@@ -200,12 +185,7 @@ def max(
 
 
 def min(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """The least element over the axes; NaN where there is one. Raises TensorError over no elements.
 
@@ -216,12 +196,7 @@ def min(
 
 
 def any(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """True where an element over the axes is not 0.
 
@@ -234,12 +209,7 @@ def any(
 
 
 def all(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """True where every element over the axes is not 0.
 
@@ -252,12 +222,7 @@ def all(
 
 
 def argmax(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
 
@@ -270,12 +235,7 @@ def argmax(
 
 
 def argmin(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none.
 
@@ -362,7 +322,7 @@ def _nan(values: Array) -> Array:
 
 def var(
     x: TensorLike,
-    axis: rules.Axes = None,
+    axis: Axes = None,
     *,
     correction: float = 0,
     keepdims: bool = False,
@@ -381,7 +341,7 @@ def var(
 
 def std(
     x: TensorLike,
-    axis: rules.Axes = None,
+    axis: Axes = None,
     *,
     correction: float = 0,
     keepdims: bool = False,
@@ -399,12 +359,7 @@ def std(
 
 
 def logsumexp(
-    x: TensorLike,
-    axis: rules.Axes = None,
-    *,
-    keepdims: bool = False,
-    engine: Engine | None = None,
-    out: Tensor | None = None,
+    x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None, out: Tensor | None = None
 ) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
@@ -418,7 +373,7 @@ def logsumexp(
 
 def norm(
     x: TensorLike,
-    axis: rules.Axes = None,
+    axis: Axes = None,
     *,
     order: float = 2,
     keepdims: bool = False,
@@ -624,9 +579,7 @@ def log_softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | Non
     return operation(functions.FUNCTIONS["sub"])(x, total, engine=engine)
 
 
-def count_nonzero(
-    x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None
-) -> Tensor:
+def count_nonzero(x: TensorLike, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """How many elements over the axes are not 0, as i32.
 
     >>> count_nonzero([0, 3, 0, 1]).numpy().item()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Number
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import TensorError
 from ..lazy import numpy as np
@@ -18,6 +18,7 @@ from .bulk import mode_sizes
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+NumberKind = TypeVar("NumberKind", bool, int, float, complex)
 PRINTED, EDGE = 1000, 3
 """From how many elements on a tensor is printed cut, and what is left at each end of an axis: NumPy's numbers."""
 
@@ -121,26 +122,22 @@ class ArrayMethods:
                 return method
             return super().__getattr__(name)
 
-    def _number(self: Any, kind: type) -> Any:
+    def _number(self: Any, kind: type[NumberKind]) -> NumberKind:
         if self.size != 1:
             raise TensorError(f"{kind.__name__}({self}): it has {self.size} elements; a number is one of them")
         return kind(self[0 if mode_sizes(self) else ()])
 
     def __bool__(self) -> bool:
-        found: bool = self._number(bool)
-        return found
+        return self._number(bool)
 
     def __int__(self) -> int:
-        found: int = self._number(int)
-        return found
+        return self._number(int)
 
     def __float__(self) -> float:
-        found: float = self._number(float)
-        return found
+        return self._number(float)
 
     def __complex__(self) -> complex:
-        found: complex = self._number(complex)
-        return found
+        return self._number(complex)
 
     def __index__(self: Any) -> int:
         if self.dtype.kind not in "iu":

@@ -13,17 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import TensorError, shown
-from ..layout import (
-    Layout,
-    composition,
-    dice,
-    filter,
-    idx2crd,
-    make_layout,
-    raked_product,
-    right_inverse,
-    zipped_divide,
-)
+from ..layout import Layout, composition, dice, filter, idx2crd, raked_product, right_inverse, zipped_divide
 from ..layout.values.coordinates import Coordinate, _, crd2idx
 from ..layout.values.int_tuple import IntTuple, as_tuple, product_each
 from .engine import Place, Scalars, current_thread
@@ -197,7 +187,7 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], La
     # raked: neighbouring elements of the tile are values of one thread; its inverse maps (thread, value) to the tile.
     arranged = raked_product(threads, values)
     covered = right_inverse(arranged)
-    layout_tv = composition(covered, make_layout((threads.size, values.size)))
+    layout_tv = composition(covered, Layout((threads.size, values.size)))
     return product_each(arranged.shape), layout_tv
 
 

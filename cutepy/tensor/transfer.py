@@ -6,7 +6,6 @@ Law: `fetch(t).result()` is `t.numpy(copy=True)` at the call; `np.from_dlpack(t)
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .engine import Array, ViewEngine
@@ -48,19 +47,6 @@ class PendingArray:
         return self.result()
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrived:
-    """An array that is there."""
-
-    array: Array
-
-    def done(self) -> bool:
-        return True
-
-    def result(self) -> Array:
-        return self.array
-
-
 POLL_SECONDS = 1e-3
 """Between two looks of an event loop at a device."""
 
@@ -71,7 +57,11 @@ def fetch(tensor: Tensor) -> PendingArray:
     words = engine.words if isinstance(engine, PackedEngine) else engine
     start = getattr(words, "fetch", None)
     if start is None:
-        return PendingArray(_Arrived(tensor.numpy(copy=True)), lambda array: array)
+        from concurrent.futures import Future  # which nothing else of a tensor needs
+
+        arrived: Future[Array] = Future()
+        arrived.set_result(tensor.numpy(copy=True))
+        return PendingArray(arrived, lambda array: array)
 
     def finish(memory: Array) -> Array:
         there = ViewEngine(memory, words.dtype)

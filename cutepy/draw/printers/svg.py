@@ -182,25 +182,18 @@ def _number(value: float) -> str:
 
 
 _FONT_FOLDERS = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "~/.fonts",
-    "~/.local/share/fonts",
-    "/System/Library/Fonts",
-    "/Library/Fonts",
-    "~/Library/Fonts",
-    "C:/Windows/Fonts",
-)
-_WANTED = (
-    "DejaVuSansMono.ttf",
-    "LiberationMono-Regular.ttf",
-    "Menlo.ttc",
-    "consola.ttf",
-    "NotoSansMono-Regular.ttf",
-    "cour.ttf",
-)
-_FAMILIES = {"DejaVuSansMono": "DejaVu Sans Mono", "LiberationMono-Regular": "Liberation Mono", "Menlo": "Menlo"}
-_FAMILIES |= {"consola": "Consolas", "NotoSansMono-Regular": "Noto Sans Mono", "cour": "Courier New"}
+    "/usr/share/fonts /usr/local/share/fonts ~/.fonts ~/.local/share/fonts /System/Library/Fonts /Library/Fonts "
+    "~/Library/Fonts C:/Windows/Fonts"
+).split()
+_FAMILIES = {
+    "DejaVuSansMono.ttf": "DejaVu Sans Mono",
+    "LiberationMono-Regular.ttf": "Liberation Mono",
+    "Menlo.ttc": "Menlo",
+    "consola.ttf": "Consolas",
+    "NotoSansMono-Regular.ttf": "Noto Sans Mono",
+    "cour.ttf": "Courier New",
+}
+"""The family of each font by its file, the preferred one first."""
 
 
 _DATE = re.compile(rb"(CreationDate(?: \(D)?:) ?[^\n)]*")
@@ -220,7 +213,7 @@ def png(figure: Figure, style: Style, scale: float = 2.0) -> bytes:
         raise DrawError(f"png(scale={scale}): from 0.1 to 16")
     # resvg drops text without an error where no font matches, so the font is passed by file and by family.
     font = monospace_font()
-    family = _FAMILIES[font.stem]
+    family = _FAMILIES[font.name]
     return bytes(
         resvg_py.svg_to_bytes(
             svg_string=_printed(figure, style, family),
@@ -257,14 +250,14 @@ def _printed(figure: Figure, style: Style, family: str) -> str:
 def monospace_font() -> Path:
     """A fixed-width font of this machine; DrawError where there is none that is known."""
     for folder in _FONT_FOLDERS:
-        # The first folder that has any known font decides; _WANTED is in order of preference.
+        # The first folder that has any known font decides.
         root = Path(folder).expanduser()
         if root.is_dir():
-            installed = {path.name: path for path in root.rglob("*") if path.name in _WANTED}
-            for name in _WANTED:
+            installed = {path.name: path for path in root.rglob("*") if path.name in _FAMILIES}
+            for name in _FAMILIES:
                 if name in installed:
                     return installed[name]
     raise DrawError(
-        f"png: none of the fonts {', '.join(_WANTED)} is installed, so no text would be drawn; "
+        f"png: none of the fonts {', '.join(_FAMILIES)} is installed, so no text would be drawn; "
         "install DejaVu, or save an SVG"
     )

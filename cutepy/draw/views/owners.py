@@ -22,19 +22,7 @@ from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
 from ..look import CellFunction, Look, named
 from .layouts import layout_grid, side, title_of
-from .table import (
-    Panel,
-    Table,
-    Value,
-    as_layout,
-    hints_of,
-    paint_from,
-    painted,
-    panel_count,
-    panels,
-    table_of,
-    value_sum,
-)
+from .table import Table, Value, as_layout, hints_of, paint_from, painted, panel_count, panels, table_of, value_sum
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -72,7 +60,7 @@ class ThreadValue:
         over = self._base(partition)
         owners = owners_of(partition)
         _check_inside(partition, over, owners)
-        grid = _owned_grid(table_of(Panel(over, over), look.style.limit), partition, owners, look)
+        grid = _owned_grid(table_of(next(panels(over)), look.style.limit), partition, owners, look)
         color, shared = look.colored_by(*COLORS), len(grid.shared)
         return Figure(
             ((grid,),),

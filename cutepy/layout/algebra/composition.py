@@ -148,24 +148,14 @@ _CLAUSES = {
 def composition_error(outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
     """The error of `outer o inner`, with its counter-example and right operands that work."""
     if any(isinstance(leaf, Size) for one in (outer, inner) for leaf in leaves(one.shape) + leaves(one.stride)):
-        return CompositionError(
-            f"{outer} o {inner} is a layout for no sizes that satisfy what is stated: {_CLAUSES[refused.clause]}. "
-            f"Put values in with subs to see where.",
-            None,
-            (None, None),
-            refused.clause,
-        )
+        said = f"{outer} o {inner} is a layout for no sizes that satisfy what is stated: {_CLAUSES[refused.clause]}. "
+        return CompositionError(f"{said}Put values in with subs to see where.", refused.clause)
     # Two nearby right operands that do compose are the way out that the message names.
     works = ", ".join(map(str, islice((near for near in neighbours(outer, inner) if composes(outer, near)), 2)))
     way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
-        return CompositionError(
-            f"{outer} o {inner}: {_CLAUSES[refused.clause]}, and with strides along several axes only what lines up is "
-            f"composed.{way_out}",
-            None,
-            (None, None),
-            refused.clause,
-        )
+        said = f"{_CLAUSES[refused.clause]}, and with strides along several axes only what lines up is composed"
+        return CompositionError(f"{outer} o {inner}: {said}.{way_out}", refused.clause)
     if refused.clause == "carry":
         return _carry_error(outer, inner, way_out)
     return _leaf_error(outer, inner, refused, way_out)
@@ -182,25 +172,14 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = fold_profile(iter(flat), inner.shape)
+    mode = f"mode {position} ({extent}:{step})"
+    reason = f"Stride {step} of {mode} steps across the extents {show(tuple(shape))} of the left operand unevenly"
     if clause == "shape":
-        straight = next((x for x in range(1, extent) if outer(step * x) != outer(step) * x), extent)
-        reason = (
-            f"Along its mode {position} ({extent}:{step}) the map runs straight for {straight} steps, which do not "
-            f"divide {extent} into equal runs"
-        )
-    else:
-        reason = (
-            f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the "
-            f"left operand unevenly"
-        )
-    return CompositionError(
-        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the values before "
-        f"it lead to {led_to}.\n"
-        f"  {reason}.{way_out}",
-        witness,
-        (here, led_to),
-        clause,
-    )
+        run = next((x for x in range(1, extent) if outer(step * x) != outer(step) * x), extent)
+        reason = f"Along its {mode} the map runs straight for {run} steps, which do not divide {extent} into equal runs"
+    there = f"at {show(witness)} it is {here}, where the values before it lead to {led_to}"
+    said = f"{outer} o {inner} is not a layout: {there}.\n  {reason}.{way_out}"
+    return CompositionError(said, clause, witness, (here, led_to))
 
 
 def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError:
@@ -216,16 +195,11 @@ def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError
         f"mode {mode} ({extents[mode]}:{steps[mode]}) brings {x} * {steps[mode]} = {x * steps[mode]}"
         for mode, x in busy
     )
-    shape, _ = coalesced_open(outer)
-    return CompositionError(
-        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, its modes add up to "
-        f"{' + '.join(str(parts[mode]) for mode, _ in busy)} = {sum(parts)}.\n"
-        f"  Of the right operand {reaches}: over the extents "
-        f"{show(tuple(shape))} of the left operand the sum carries.{way_out}",
-        witness,
-        (here, sum(parts)),
-        "carry",
-    )
+    left = show(tuple(coalesced_open(outer)[0]))
+    added = f"its modes add up to {' + '.join(str(parts[mode]) for mode, _ in busy)} = {sum(parts)}"
+    reason = f"Of the right operand {reaches}: over the extents {left} of the left operand the sum carries"
+    said = f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, {added}.\n  {reason}.{way_out}"
+    return CompositionError(said, "carry", witness, (here, sum(parts)))
 
 
 def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:

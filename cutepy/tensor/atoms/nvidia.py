@@ -11,6 +11,10 @@ import re
 from ...layout import Layout
 from .atom import CopyAtom, MMAAtom, thread_value
 
+Shape = tuple[int, int, int]
+"""m, n, k."""
+Types = tuple[str, str, str]
+"""The element types of A, B and C."""
 WARP = Layout(32)
 MMA = "PTX ISA, 9.7.14.5, Matrix fragments for mma.{}"
 MULTIPLY = r"SM\d+(?:_|::GMMA::MMA_)(\d+)x(\d+)x(\d+)_((?:TF32|BF16|[FSU]\d+|E\dM\d)+)_(\w+)"
@@ -62,12 +66,10 @@ def _accumulator(m: int) -> Layout:
     return thread_value(((4, 8), (32, 1)), ((2, 2), (16, 8)))
 
 
-def _mma(arch: str, shape: tuple[int, int, int], bits: int, types: tuple[str, str, str]) -> MMAAtom:
+def _mma(arch: str, shape: Shape, bits: int, types: Types) -> MMAAtom:
     m, n, k = shape
-    name = f"{arch}.mma.m{m}n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{types[2]}"
-    return MMAAtom(
-        name, shape, WARP, _rows(m, k, bits), _rows(n, k, bits), _accumulator(m), types, MMA.format(f"m{m}n{n}k{k}")
-    )
+    name, source = f"{arch}.mma.m{m}n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{types[2]}", MMA.format(f"m{m}n{n}k{k}")
+    return MMAAtom(name, shape, WARP, _rows(m, k, bits), _rows(n, k, bits), _accumulator(m), types, source)
 
 
 def _volta(accumulator: str, a_order: str, b_order: str) -> MMAAtom:
@@ -77,103 +79,80 @@ def _volta(accumulator: str, a_order: str, b_order: str) -> MMAAtom:
     col = thread_value(((4, 2), (8, 4)), (4, 1))
     half = thread_value((8, 1), (8, 8))
     single = thread_value(((2, 2, 2), (1, 16, 4)), ((2, 2, 2), (8, 2, 32)))
-    return MMAAtom(
-        f"sm_70.mma.m8n8k4.{a_order}.{b_order}.{accumulator}.f16.f16.{accumulator}",
-        (8, 8, 4),
-        Layout((4, 2), (1, 16)),
-        row if a_order == "row" else col,
-        row if b_order == "col" else col,
-        single if accumulator == "f32" else half,
-        ("f16", "f16", accumulator),
-        MMA.format("m8n8k4 with .f16"),
-    )
+    a, b = (row if a_order == "row" else col), (row if b_order == "col" else col)
+    c, types = (single if accumulator == "f32" else half), ("f16", "f16", accumulator)
+    name = f"sm_70.mma.m8n8k4.{a_order}.{b_order}.{accumulator}.f16.f16.{accumulator}"
+    return MMAAtom(name, (8, 8, 4), Layout((4, 2), (1, 16)), a, b, c, types, MMA.format("m8n8k4 with .f16"))
 
 
-def _wgmma(n: int, k: int, bits: int, types: tuple[str, str, str], from_registers: bool) -> MMAAtom:
+def _wgmma(n: int, k: int, bits: int, types: Types, from_registers: bool) -> MMAAtom:
     """`wgmma.m64nNkK` by a warpgroup: each warp has 16 rows; operands in shared memory belong to every thread."""
     # Elements in a 32-bit register.
     packed = 32 // bits
     registers = thread_value(((4, 8, 4), (packed * 64, 1, 16)), ((packed, 2, 2), (64, 8, 4 * packed * 64)))
     shared = thread_value((128, 0), ((64, k), (1, 64)))
-    columns: tuple[tuple[int, ...], tuple[int, ...]] = ((2, 2, n // 8), (64, 8, 512))
-    return MMAAtom(
-        f"sm_90.wgmma.m64n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{'rs' if from_registers else 'ss'}",
-        (64, n, k),
-        Layout(128),
-        registers if from_registers else shared,
-        thread_value((128, 0), ((n, k), (1, n))),
-        thread_value(((4, 8, 4), (128, 1, 16)), columns),
-        types,
-        f"PTX ISA, 9.7.15.5.1, Register fragments for wgmma.mma_async.m64nNk{k}",
-    )
+    a, b = (registers if from_registers else shared), thread_value((128, 0), ((n, k), (1, n)))
+    c = thread_value(((4, 8, 4), (128, 1, 16)), ((2, 2, n // 8), (64, 8, 512)))
+    name = f"sm_90.wgmma.m64n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{'rs' if from_registers else 'ss'}"
+    source = f"PTX ISA, 9.7.15.5.1, Register fragments for wgmma.mma_async.m64nNk{k}"
+    return MMAAtom(name, (64, n, k), Layout(128), a, b, c, types, source)
 
 
-def _tcgen05(m: int, n: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
+def _tcgen05(n: int, k: int, types: Types) -> MMAAtom:
     """`tcgen05.mma` of one CTA with M = 128: row i of the accumulator is lane i of tensor memory, column j column j."""
-    return MMAAtom(
-        f"sm_100.tcgen05.mma.m{m}n{n}k{k}.{types[2]}.{types[0]}.{types[1]}",
-        (m, n, k),
-        Layout(128),
-        thread_value((128, 0), ((m, k), (1, m))),
-        thread_value((128, 0), ((n, k), (1, n))),
-        thread_value((128, 1), (n, m)),
-        types,
-        "PTX ISA, 9.7.16.10.5, Data path layout organization, layout D",
-    )
+    a, b = thread_value((128, 0), ((128, k), (1, 128))), thread_value((128, 0), ((n, k), (1, n)))
+    c = thread_value((128, 1), (n, 128))
+    name = f"sm_100.tcgen05.mma.m128n{n}k{k}.{types[2]}.{types[0]}.{types[1]}"
+    source = "PTX ISA, 9.7.16.10.5, Data path layout organization, layout D"
+    return MMAAtom(name, (128, n, k), Layout(128), a, b, c, types, source)
+
+
+_INT8, _INT4, _FP8 = ("s8", "u8"), ("s4", "u4"), ("e4m3", "e5m2")
+SYNC: list[tuple[int, list[Types], list[tuple[str, Shape]]]] = [
+    (16, [("f16", "f16", c) for c in ("f16", "f32")], [("sm_75", (16, 8, 8)), ("sm_80", (16, 8, 16))]),
+    (16, [("bf16", "bf16", "f32")], [("sm_80", (16, 8, k)) for k in (8, 16)]),
+    (32, [("tf32", "tf32", "f32")], [("sm_80", (16, 8, k)) for k in (4, 8)]),
+    (
+        8,
+        [(a, b, "s32") for a in _INT8 for b in _INT8],
+        [("sm_75", (8, 8, 16)), ("sm_80", (16, 8, 16)), ("sm_80", (16, 8, 32))],
+    ),
+    (
+        4,
+        [(a, b, "s32") for a in _INT4 for b in _INT4],
+        [("sm_75", (8, 8, 32)), ("sm_80", (16, 8, 32)), ("sm_80", (16, 8, 64))],
+    ),
+    (1, [("b1", "b1", "s32")], [("sm_75", (8, 8, 128)), ("sm_80", (16, 8, 128)), ("sm_80", (16, 8, 256))]),
+    (64, [("f64", "f64", "f64")], [("sm_80", (8, 8, 4)), *(("sm_90", (16, 8, k)) for k in (4, 8, 16))]),
+    (8, [(a, b, c) for a in _FP8 for b in _FP8 for c in ("f16", "f32")], [("sm_89", (16, 8, 32))]),
+    (8, [(a, a, "f32") for a in ("e3m2", "e2m3", "e2m1")], [("sm_120", (16, 8, 32))]),
+    (4, [("e2m1", "e2m1", "f32")], [("sm_120", (16, 8, 64))]),
+]
+"""`mma.sync`: bits of an element of A and B, types of A, B and C, architectures with (m, n, k); all types with all."""
+WGMMA: list[tuple[int, int, Types]] = [
+    *((16, 16, ("f16", "f16", c)) for c in ("f16", "f32")),
+    (16, 16, ("bf16", "bf16", "f32")),
+    (8, 32, ("tf32", "tf32", "f32")),
+    (32, 8, ("e4m3", "e4m3", "f32")),
+    (32, 8, ("s8", "s8", "s32")),
+]
+"""k, bits of an element of A and B, types of A, B and C."""
+TCGEN05: list[tuple[int, Types]] = [
+    (16, ("f16", "f16", "f32")),
+    (32, ("e4m3", "e4m3", "f32")),
+    (8, ("tf32", "tf32", "f32")),
+]
+"""k, types of A, B and C."""
 
 
 def mma_atoms() -> list[MMAAtom]:
     """Every matrix instruction, the oldest first."""
-    atoms = [_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")]
-    for c in ("f16", "f32"):
-        atoms.append(_mma("sm_75", (16, 8, 8), 16, ("f16", "f16", c)))
-        atoms.append(_mma("sm_80", (16, 8, 16), 16, ("f16", "f16", c)))
-    for k in (8, 16):
-        atoms.append(_mma("sm_80", (16, 8, k), 16, ("bf16", "bf16", "f32")))
-    for k in (4, 8):
-        atoms.append(_mma("sm_80", (16, 8, k), 32, ("tf32", "tf32", "f32")))
-    for a in ("s8", "u8"):
-        for b in ("s8", "u8"):
-            atoms.append(_mma("sm_75", (8, 8, 16), 8, (a, b, "s32")))
-            atoms += [_mma("sm_80", (16, 8, k), 8, (a, b, "s32")) for k in (16, 32)]
-    for a in ("s4", "u4"):
-        for b in ("s4", "u4"):
-            atoms.append(_mma("sm_75", (8, 8, 32), 4, (a, b, "s32")))
-            atoms += [_mma("sm_80", (16, 8, k), 4, (a, b, "s32")) for k in (32, 64)]
-    atoms.append(_mma("sm_75", (8, 8, 128), 1, ("b1", "b1", "s32")))
-    atoms += [_mma("sm_80", (16, 8, k), 1, ("b1", "b1", "s32")) for k in (128, 256)]
-    atoms.append(_mma("sm_80", (8, 8, 4), 64, ("f64", "f64", "f64")))
-    atoms += [_mma("sm_90", (16, 8, k), 64, ("f64", "f64", "f64")) for k in (4, 8, 16)]
-    for a in ("e4m3", "e5m2"):
-        for b in ("e4m3", "e5m2"):
-            atoms += [_mma("sm_89", (16, 8, 32), 8, (a, b, c)) for c in ("f16", "f32")]
-    for a in ("e3m2", "e2m3", "e2m1"):
-        atoms.append(_mma("sm_120", (16, 8, 32), 8, (a, a, "f32")))
-    atoms.append(_mma("sm_120", (16, 8, 64), 4, ("e2m1", "e2m1", "f32")))
-    return atoms + _warpgroup_and_newer()
-
-
-def _warpgroup_and_newer() -> list[MMAAtom]:
-    """The wgmma atoms of sm_90 and the tcgen05 atoms of sm_100."""
-    kinds = [
-        (16, 16, ("f16", "f16", "f16")),
-        (16, 16, ("f16", "f16", "f32")),
-        (16, 16, ("bf16", "bf16", "f32")),
-        (8, 32, ("tf32", "tf32", "f32")),
-        (32, 8, ("e4m3", "e4m3", "f32")),
-        (32, 8, ("s8", "s8", "s32")),
+    return [
+        *(_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")),
+        *(_mma(arch, shape, bits, each) for bits, types, forms in SYNC for each in types for arch, shape in forms),
+        *(_wgmma(n, *kind, way) for kind in WGMMA for n in (8, 16, 32, 64, 128, 256) for way in (False, True)),
+        *(_tcgen05(n, *kind) for n in (16, 32, 64, 128, 256) for kind in TCGEN05),
     ]
-    atoms = [
-        _wgmma(n, k, bits, types, from_registers)
-        for k, bits, types in kinds
-        for n in (8, 16, 32, 64, 128, 256)
-        for from_registers in (False, True)
-    ]
-    for n in (16, 32, 64, 128, 256):
-        atoms.append(_tcgen05(128, n, 16, ("f16", "f16", "f32")))
-        atoms.append(_tcgen05(128, n, 32, ("e4m3", "e4m3", "f32")))
-        atoms.append(_tcgen05(128, n, 8, ("tf32", "tf32", "f32")))
-    return atoms
 
 
 def _matrices(count: int, transposed: bool, storing: bool) -> CopyAtom:
@@ -182,40 +161,24 @@ def _matrices(count: int, transposed: bool, storing: bool) -> CopyAtom:
     lanes = ((4, 8), (2, 8)) if transposed else ((4, 8), (16, 1))
     pair = 1 if transposed else 8
     spread = thread_value(lanes, ((2, count), (pair, 64)) if count > 1 else (2, pair))
-    name = f"{'sm_90.stmatrix' if storing else 'sm_75.ldmatrix'}.m8n8.x{count}{'.trans' if transposed else ''}.b16"
-    section = "9.7.14.5.16, stmatrix" if storing else "9.7.14.5.15, ldmatrix"
-    return CopyAtom(
-        name,
-        (8, 8, count) if count > 1 else (8, 8),
-        WARP,
-        spread if storing else rows,
-        rows if storing else spread,
-        16,
-        f"PTX ISA, {section}",
-        ("rmem", "smem") if storing else ("smem", "rmem"),
-    )
+    tile, form = ((8, 8, count) if count > 1 else (8, 8)), f"m8n8.x{count}{'.trans' * transposed}.b16"
+    if storing:
+        source, memory = "PTX ISA, 9.7.14.5.16, stmatrix", ("rmem", "smem")
+        return CopyAtom(f"sm_90.stmatrix.{form}", tile, WARP, spread, rows, 16, source, memory)
+    source, memory = "PTX ISA, 9.7.14.5.15, ldmatrix", ("smem", "rmem")
+    return CopyAtom(f"sm_75.ldmatrix.{form}", tile, WARP, rows, spread, 16, source, memory)
 
 
 def _async_copy(size: int) -> CopyAtom:
-    one = thread_value((1, 0), (size, 1))
-    return CopyAtom(
-        f"sm_80.cp.async.{size}", (size,), Layout(1), one, one, 8, "PTX ISA, 9.7.9.25.3.1, cp.async", ("gmem", "smem")
-    )
+    one, name = thread_value((1, 0), (size, 1)), f"sm_80.cp.async.{size}"
+    return CopyAtom(name, (size,), Layout(1), one, one, 8, "PTX ISA, 9.7.9.25.3.1, cp.async", ("gmem", "smem"))
 
 
 def _tensor_memory_load(columns: int) -> CopyAtom:
     """`tcgen05.ld.32x32b`: thread t of a warp reads lane t, `columns` columns of 32 bits."""
-    lanes = thread_value((32, 1), (columns, 32))
-    return CopyAtom(
-        f"sm_100.tcgen05.ld.32x32b.x{columns}",
-        (32, columns),
-        WARP,
-        lanes,
-        lanes,
-        32,
-        "PTX ISA, 9.7.16.8.1, tcgen05.ld, shape .32x32b",
-        ("", "rmem"),
-    )
+    lanes, name = thread_value((32, 1), (columns, 32)), f"sm_100.tcgen05.ld.32x32b.x{columns}"
+    source = "PTX ISA, 9.7.16.8.1, tcgen05.ld, shape .32x32b"
+    return CopyAtom(name, (32, columns), WARP, lanes, lanes, 32, source, ("", "rmem"))
 
 
 def copy_atoms() -> list[CopyAtom]:

@@ -59,18 +59,9 @@ def _result(size: int, blocks: int, rows_in_succession: int) -> Layout:
 def _mfma(arch: str, shape: tuple[int, int, int], blocks: int, types: tuple[str, str, str]) -> MMAAtom:
     """The atom of an MFMA instruction of (size, size, k) with `blocks` independent blocks, on 64 lanes."""
     size, _, k = shape
-    in_succession = 1 if types[2] == "f64" and size > 4 else 4
-    return MMAAtom(
-        f"{arch}.v_mfma_{types[2]}_{size}x{size}x{k}{f'_{blocks}b' if blocks > 1 else ''}_{types[0]}",
-        shape,
-        WAVE,
-        _operand(size, k, blocks),
-        _operand(size, k, blocks),
-        _result(size, blocks, in_succession),
-        types,
-        CDNA,
-        blocks,
-    )
+    operand, result = _operand(size, k, blocks), _result(size, blocks, 1 if types[2] == "f64" and size > 4 else 4)
+    name = f"{arch}.v_mfma_{types[2]}_{size}x{size}x{k}{f'_{blocks}b' if blocks > 1 else ''}_{types[0]}"
+    return MMAAtom(name, shape, WAVE, operand, operand, result, types, CDNA, blocks)
 
 
 MFMA: list[tuple[str, str, str, list[tuple[int, int, int]]]] = [
@@ -136,31 +127,17 @@ def _dpas(rows: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
         a = thread_value((16, rows), (rows, 1))
     else:  # tf32: 8 work-items' worth of k, two rows side by side
         a = thread_value(((8, 2), (rows, 1)), (rows // 2, 2)) if rows > 1 else thread_value(((8, 2), (1, 0)), (1, 0))
-    return MMAAtom(
-        f"xe_hpc.dpas.{rows}x16x{k}.{types[2]}.{types[0]}",
-        (rows, 16, k),
-        Layout(16),
-        a,
-        thread_value((16, 1), (k, 16)),
-        thread_value((16, rows), (rows, 1)),
-        types,
-        DPAS,
-    )
+    b, c = thread_value((16, 1), (k, 16)), thread_value((16, rows), (rows, 1))
+    name = f"xe_hpc.dpas.{rows}x16x{k}.{types[2]}.{types[0]}"
+    return MMAAtom(name, (rows, 16, k), Layout(16), a, b, c, types, DPAS)
 
 
 def _amx(instruction: str, packed: int, types: tuple[str, str, str]) -> MMAAtom:
     """16 rows of 64 bytes: B holds `packed` successive k of one column side by side."""
     k = 16 * packed
-    return MMAAtom(
-        f"amx.{instruction}",
-        (16, 16, k),
-        Layout(1),
-        thread_value((1, 0), ((k, 16), (16, 1))),
-        thread_value((1, 0), ((packed, 16, 16), (16, 1, 16 * packed))),
-        thread_value((1, 0), ((16, 16), (16, 1))),
-        types,
-        AMX.format(instruction.upper()),
-    )
+    a, b = thread_value((1, 0), ((k, 16), (16, 1))), thread_value((1, 0), ((packed, 16, 16), (16, 1, 16 * packed)))
+    c, source = thread_value((1, 0), ((16, 16), (16, 1))), AMX.format(instruction.upper())
+    return MMAAtom(f"amx.{instruction}", (16, 16, k), Layout(1), a, b, c, types, source)
 
 
 def _intel() -> list[MMAAtom]:
@@ -190,9 +167,8 @@ _COLUMNS = thread_value(((2, 4, 2, 2), (2, 8, 4, 32)), (2, 1))
 
 
 def _simdgroup(kind: str) -> MMAAtom:
-    return MMAAtom(
-        f"apple.simdgroup_{kind}8x8", (8, 8, 8), Layout(32), _ROWS, _COLUMNS, _ROWS, (kind, kind, kind), APPLE
-    )
+    name, types = f"apple.simdgroup_{kind}8x8", (kind, kind, kind)
+    return MMAAtom(name, (8, 8, 8), Layout(32), _ROWS, _COLUMNS, _ROWS, types, APPLE)
 
 
 def mma_atoms() -> list[MMAAtom]:
