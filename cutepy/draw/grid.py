@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise
 from operator import mul
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import DrawError
 from ..layout.values.composed import AnyLayout
@@ -150,10 +150,11 @@ class Grid:
         def of(cells: Sequence[T]) -> tuple[T, ...]:
             return tuple([cells[cell] for cell in kept]) if cells else ()
 
+        entries: dict[str, Any] = {name: of(getattr(self, name)) for name in _OF_CELLS}
         return replace(
             self,
             columns=columns,
-            **{name: of(getattr(self, name)) for name in _OF_CELLS},
+            **entries,
             caption=self.caption if start == 0 else "",
             marked=frozenset(new for new, cell in enumerate(kept) if cell in self.marked),
             spans={},
