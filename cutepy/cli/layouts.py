@@ -17,38 +17,18 @@ from shutil import get_terminal_size
 from ..draw import draw, drawing_of, read_body
 from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
-from ..layout import (
-    Swizzle,
-    bank_conflicts,
-    cosize,
-    depth,
-    explain,
-    is_bijective,
-    is_contiguous,
-    is_injective,
-    parse_tiler,
-    rank,
-    size,
-    touched_by,
-    transactions,
-    vectorised,
-    who_owns,
-)
+from ..layout import Swizzle, bank_conflicts, explain, parse_tiler, touched_by, transactions, vectorised, who_owns
 from ..layout.algebra.operation import OPERATIONS
+from ..layout.text.meaning import QUESTIONS
 from ..layout.text.parse import parse_expression
 from ..layout.text.write import NOTATIONS, spelt
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, show
 from .output import STDOUT, check_target, read_input, write_answer, write_bytes, write_text
 
+_ASKED = "size cosize rank depth is_injective is_bijective is_contiguous"
 _QUESTIONS: dict[str, Callable[[AnyLayout], object]] = {
-    "size": size,
-    "cosize": cosize,
-    "rank": rank,
-    "depth": depth,
-    "injective": is_injective,
-    "bijective": is_bijective,
-    "contiguous": is_contiguous,
+    **{name.removeprefix("is_"): QUESTIONS[name] for name in _ASKED.split()},
     "coalesced": lambda layout: str(OPERATIONS["coalesce"].call(layout)),
 }
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from ..errors import BARE, CutepyError, DrawError, NotationError, shown
-from ..layout.text.lines import pieces
-from ..layout.text.parse import Lines, is_foreign, parse_expression, parse_tiler, read_lines
+from ..layout.text.parse import Lines, parse_expression, parse_tiler, several_lines
 from . import palette
 from .grid import Figure, shorten
 from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
@@ -281,8 +280,8 @@ def drawing_of(text: str, options: Mapping[str, str] | None = None) -> Drawing:
     Raises NotationError with a caret for the text, and DrawError naming the option for an option.
     """
     expect_options(options or {})
-    several = isinstance(text, str) and len(pieces(text)) > 1 and not is_foreign(text)
-    expression = Lines(text, tuple(read_lines(text))) if several else parse_expression(text)
+    lines = several_lines(text)
+    expression = Lines(text, tuple(lines)) if lines else parse_expression(text)
     name, given = view_and_options(options or {})
     values = {option: _read(option, given[option]) for option in given}
     if name:

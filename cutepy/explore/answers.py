@@ -18,9 +18,8 @@ from ..draw.sheet import Box, Sheet, Texts, sheet_of
 from ..draw.views.steps import refused
 from ..errors import CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
-from ..layout.text.lines import pieces
 from ..layout.text.meaning import FINDINGS, Finding, functions
-from ..layout.text.parse import expression_of, is_foreign, read_lines
+from ..layout.text.parse import expression_of, several_lines
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
 from .accesses import ThreadAccess, better, cell_rows, indices_of, memory_rows, summed, thread_of, thread_rows, verdicts
@@ -134,16 +133,12 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
 
 def _lines(text: str) -> list[list[str]]:
     """The lines of a text of several, each as its name, what it is, and its value."""
-    if is_foreign(text) or len(pieces(text)) < 2:
-        return []
-    return [[line.name, line.text, str(line.value)] for line in read_lines(text)]
+    return [[line.name, line.text, str(line.value)] for line in several_lines(text)]
 
 
 def _compared(text: str) -> list[AnyLayout]:
     """The layouts of a text's lines."""
-    if is_foreign(text) or len(pieces(text)) < 2:
-        return []
-    values = [line.value for line in read_lines(text)]
+    values = [line.value for line in several_lines(text)]
     return [value for value in values if isinstance(value, AnyLayout) and type(value.size) is int]
 
 

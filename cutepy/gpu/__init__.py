@@ -14,6 +14,8 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+# isort: off
+# fmt: off
 from ..errors import refusing as _refusing
 from ..layout.values.followed import choice
 from ..lazy import lazy_exports as _lazy_exports
@@ -28,58 +30,19 @@ from .ir.stmt import workgroup_bytes
 from .language import control as _language
 from .language.assume import assume
 from .language.atomics import (
-    atomic_add,
-    atomic_and,
-    atomic_compare_exchange,
-    atomic_exchange,
-    atomic_load,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_store,
-    atomic_sub,
-    atomic_xor,
-    load,
-    store,
+    atomic_add, atomic_and, atomic_compare_exchange, atomic_exchange, atomic_load, atomic_max, atomic_min, atomic_or,
+    atomic_store, atomic_sub, atomic_xor, load, store,
 )
 from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
 from .language.control import (
-    at_most,
-    barrier,
-    in_order,
-    launch,
-    loop,
-    note,
-    shared,
-    solve,
-    uniform,
-    unroll,
-    when,
-    workgroup,
+    at_most, barrier, in_order, launch, loop, note, shared, solve, uniform, unroll, when, workgroup,
 )
 from .language.convert import convert
 from .language.folds import ArgFold, Fold
 from .language.functions import (
-    abstract_eval,
-    bitcast,
-    cast,
-    constant,
-    select,
-    subgroup_add,
-    subgroup_all,
-    subgroup_any,
-    subgroup_ballot,
-    subgroup_broadcast,
-    subgroup_broadcast_first,
-    subgroup_exclusive_add,
-    subgroup_inclusive_add,
-    subgroup_max,
-    subgroup_min,
-    subgroup_mul,
-    subgroup_shuffle,
-    subgroup_shuffle_down,
-    subgroup_shuffle_up,
-    subgroup_shuffle_xor,
+    abstract_eval, bitcast, cast, constant, select, subgroup_add, subgroup_all, subgroup_any, subgroup_ballot,
+    subgroup_broadcast, subgroup_broadcast_first, subgroup_exclusive_add, subgroup_inclusive_add, subgroup_max,
+    subgroup_min, subgroup_mul, subgroup_shuffle, subgroup_shuffle_down, subgroup_shuffle_up, subgroup_shuffle_xor,
 )
 from .language.functions import of_table as _of_table
 from .language.mma_reductions import reduce_columns, reduce_rows
@@ -97,6 +60,8 @@ from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
 from .trace.kernel import KernelFunction, kernel
+# fmt: on
+# isort: on
 
 if TYPE_CHECKING:
     from .fusion import Fused, fused

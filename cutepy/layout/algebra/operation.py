@@ -110,19 +110,15 @@ class Operation(NamedTuple):
             assert isinstance(rearranged, Layout)
             return rearranged.stride
         if not isinstance(first, (Layout, ComposedLayout)) and not (self.of_bits and isinstance(first, OfBits)):
-            raise LayoutError(f"{self.said(operands)}: {_no_layout(first)}")
+            raise LayoutError(f"{in_words(self.call, *operands)}: {_no_layout(first)}")
         if _any_composed(operands):
             if isinstance(self.composed, str):
-                raise LayoutError(f"{self.said(operands)}: {self.composed}")
+                raise LayoutError(f"{in_words(self.call, *operands)}: {self.composed}")
             return self.composed(self.call, *operands)
         # Unknown sizes: the operation runs on Size values that record the facts they need.
         from ..symbolic.lift import lifted  # which imports the operations
 
         return lifted(self.call, *operands, tiled=self.tiled)
-
-    def said(self, operands: tuple[object, ...]) -> str:
-        """The call in words."""
-        return f"{self.call.__name__}({', '.join(map(str, operands))})"
 
 
 NOTHING = object()
@@ -239,11 +235,15 @@ def _no_layout(thing: object) -> str:
     return f"the first operand is a {kind}, not a layout; write Layout(...), or make_tensor(...) for an array"
 
 
+def in_words(call: Act, *operands: object) -> str:
+    """A call as a message has it."""
+    return f"{call.__name__}({', '.join(map(str, operands))})"
+
+
 def known_sizes(call: Act, *operands: object) -> None:
     """Stand before arithmetic on offsets outside of a layout: raises LayoutError where a size is not known."""
     if is_unknown(operands):
-        shown = ", ".join(map(str, operands))
-        raise LayoutError(f"{call.__name__}({shown}): a function outside takes known sizes; put values in with subs")
+        raise LayoutError(f"{in_words(call, *operands)}: a function outside takes known sizes; put values in with subs")
 
 
 def on_any(call: Act, *operands: object) -> AnyLayout:
@@ -260,13 +260,11 @@ def on_inner(call: OfPlain, layout: object, *arguments: object) -> ComposedLayou
     Raises LayoutError where another operand than the first has a function outside.
     """
     if not isinstance(layout, ComposedLayout) or _any_composed(arguments):
-        shown = ", ".join(map(str, (layout, *arguments)))
-        raise LayoutError(
-            f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
-        )
+        said = in_words(call, layout, *arguments)
+        raise LayoutError(f"{said}: only the first operand may be a composed layout; use the inner layout of others")
     # The outer function takes offsets; an inner layout that gives coordinates would change its argument.
     inner = call(layout.inner, *arguments)
     if has_basis(inner.stride) and not has_basis(layout.inner.stride):
-        shown = ", ".join(map(str, (layout, *arguments)))
-        raise LayoutError(f"{call.__name__}({shown}): outside are offsets, and {inner} gives coordinates")
+        said = in_words(call, layout, *arguments)
+        raise LayoutError(f"{said}: outside are offsets, and {inner} gives coordinates")
     return layout.with_inner(inner)

@@ -464,16 +464,27 @@ class Meaning:
         layout = self.of(at.layout)
         entries: list[Any] = [tiler_of(self.of(entry), self.fail) for entry in at.entries]
         called: Any = layout.value if isinstance(layout.value, OfBits) else layout_of(layout, self.fail)
+        operands = (called, *entries)
+        said = f"no coordinate of {called}: ({', '.join(map(str, entries))})"
+        return self._acted("", type(called).__call__, operands, layout.column, lambda _wrong: said)
+
+    def _acted(
+        self, name: str, act: Act, operands: tuple[object, ...], column: int, said: Callable[[Exception], str]
+    ) -> object:
+        """`act(*operands)`, which the text asks for at a column. An error points there and has the call; `said` is what
+        it says where an operand is of another kind."""
         error: CutepyError
         cause: BaseException | None
         try:
-            return called(*entries)
+            return act(*operands)
+        except (OperandError, TypeError) as wrong:
+            cause, error = wrong, self.fail(said(wrong), column)
         except CutepyError as refusal:
-            cause, error = refusal.__cause__, refusal.at(self.tree.text, layout.column)
-        except TypeError as wrong:
-            said = f"no coordinate of {called}: ({', '.join(map(str, entries))})"
-            cause, error = wrong, self.fail(said, layout.column)
-        error.refused = RefusedCall("", type(called).__call__, (called, *entries), {}, in_text=True)
+            cause, error = refusal.__cause__, refusal.at(self.tree.text, column)
+        except (OverflowError, MemoryError, RecursionError) as large:
+            text = self.tree.text.strip()
+            cause, error = large, LayoutError(f"{text}: too large to compute ({type(large).__name__})")
+        error.refused = RefusedCall(name, act, operands, {}, in_text=True)
         raise error from cause
 
     def _spelt(self, call: CallNode) -> CallNode:
@@ -540,20 +551,8 @@ class Meaning:
         if call.name in ("select", "get") and len(operands) == 2:
             path = operands[1]
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
-        act = self.functions[call.name]
-        error: CutepyError
-        cause: BaseException | None
-        try:
-            return act(*operands)
-        except (OperandError, TypeError) as wrong:
-            cause, error = wrong, call.wrong(f"does not take these operands: {wrong}")
-        except CutepyError as refusal:
-            cause, error = refusal.__cause__, refusal.at(self.tree.text, call.column)
-        except (OverflowError, MemoryError, RecursionError) as large:
-            text = self.tree.text.strip()
-            cause, error = large, LayoutError(f"{text}: too large to compute ({type(large).__name__})")
-        error.refused = RefusedCall(call.name, act, operands, {}, in_text=True)
-        raise error from cause
+        act, said = self.functions[call.name], f"{call.name} does not take these operands"
+        return self._acted(call.name, act, operands, call.column, lambda wrong: f"{said}: {wrong}")
 
     def stated(self, layout: AnyLayout) -> AnyLayout:
         """The layout with the facts that the text states of its unknown sizes."""

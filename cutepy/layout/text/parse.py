@@ -254,14 +254,19 @@ def _line(text: str, *, named: bool) -> tuple[Expression, str]:
     return expression, text if written else str(expression.value)
 
 
+def several_lines(text: str) -> list[Line]:
+    """The lines of a text of several, with their values; none of one expression and of a print of others'."""
+    return read_lines(text) if isinstance(text, str) and len(pieces(text)) > 1 and not is_foreign(text) else []
+
+
 def expression_of(text: str) -> Expression:
     """The expression that a text is: of several lines the last.
 
     >>> print(expression_of("(4,8):(8,1); (4,8):(1,4)"))
     (4,8):(1,4)
     """
-    several = len(pieces(text)) > 1 and not is_foreign(text)
-    return read_lines(text)[-1].expression if several else parse_expression(text)
+    lines = several_lines(text)
+    return lines[-1].expression if lines else parse_expression(text)
 
 
 def with_values(text: str, lines: Iterable[Line]) -> str:

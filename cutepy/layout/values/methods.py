@@ -90,6 +90,7 @@ _REFUSED = {
     "and &": "make_layout(A, B) has both as modes",
     "or |": "make_layout(A, B) has both as modes",
     "xor ^": "Swizzle(B, M, S) permutes offsets by exclusive or",
+    **dict.fromkeys(("lt <", "le <=", "gt >", "ge >="), _ORDER),
 }
 
 
@@ -116,9 +117,6 @@ for _said, _instead in _REFUSED.items():
     setattr(Composable, f"__r{_name}__", _refused(_symbol, _instead, swapped=True))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Composable, f"__{_name}__", _refused_alone(_name))
-for _said in ("lt <", "le <=", "gt >", "ge >="):
-    _name, _symbol = _said.split()
-    setattr(Composable, f"__{_name}__", _refused(_symbol, _ORDER))
 
 
 class LayoutMethods(Shaped, Composable):
