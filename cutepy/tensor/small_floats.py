@@ -1,8 +1,8 @@
 """Floats of 8 and 16 bits that no GPU computes with: from their bits to f32, and back by rounding once.
 
 Law: `widened` is exact, of subnormal numbers too; `narrowed` is the nearest number, of two the one whose last bit is 0.
-Bits are moved as whole numbers, for a device may take subnormal numbers for 0 and round as it likes; the one product of
-floats is exact, a whole number by a power of two that gives a normal number.
+Bits are moved as whole numbers, for a device may take subnormal numbers for 0 and round as it likes; what is computed of
+floats has normal operands, and is exact where it is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from .decompositions import Language, Value
 from .dtypes import SmallFloat, f32, u32
 
-_NAN, _INFINITE, _ONE, _REST = 0x7FC00000, 0x7F800000, 0x00800000, 0x7FFFFFFF
+_NAN, _INFINITE, _ONE, _REST, _SIGN = 0x7FC00000, 0x7F800000, 0x00800000, 0x7FFFFFFF, 0x80000000
 #: Bits of the fraction of f32, and its bias.
 _FRACTION, _BIAS = 23, 127
 
@@ -21,13 +21,13 @@ def widened(k: Language, field: Value, dtype: SmallFloat) -> Value:
         return k.bits(field << 32 - dtype.bits, f32)
     magnitude = field & (1 << dtype.bits - 1) - 1
     moved = magnitude << _FRACTION - dtype.fraction
-    # Below the least normal number, multiples of the least one.
-    least = 2.0 ** (1 - dtype.bias - dtype.fraction)
-    small = k.bits(k.cast(magnitude, f32) * least, u32)
-    bits = k.select(magnitude < 1 << dtype.fraction, small, moved + (_BIAS - dtype.bias << _FRACTION))
+    # With an exponent of 0 a fraction has no 1 before it: y is 2^-bias (1 + fraction), and twice the fraction is meant.
+    # 2 y - 2^(1 - bias) is that, less than y, and of all other y at least y.
+    y = k.bits(moved + (_BIAS - dtype.bias << _FRACTION), f32)
+    bits = k.bits(k.call("min", y, y * 2.0 - 2.0 ** (1 - dtype.bias)), u32)
     beyond = moved | _INFINITE if dtype.infinities else _NAN
     bits = k.select(magnitude > dtype.greatest, beyond, bits)
-    return k.bits(bits | (field >> dtype.bits - 1) << 31, f32)
+    return k.bits(bits | (field << 32 - dtype.bits) & _SIGN, f32)
 
 
 def narrowed(k: Language, value: Value, dtype: SmallFloat) -> Value:
