@@ -61,16 +61,15 @@ def _unit(buffer: ir.Buffer, accesses: set[tuple[int, int]]) -> int:
 
 
 def _bounds(kernel: ir.Kernel) -> dict[ir.Buffer, Interval]:
-    """Where the integers lie that are read from each private array: in the bounds of the names that read them."""
+    """Where the integers lie that are read from each array: in the bounds of the names that read them."""
     bounds: dict[ir.Buffer, Interval] = {}
     for stmt in ir.statements(kernel.body):
         for root in stmt.expressions:
             for node in ir.loads(root):
-                if node.buffer.space == ir.AddressSpace.PRIVATE and node.dtype.kind in "iu":
-                    named = isinstance(stmt, ir.Let) and root is node and node.lanes == 1
-                    low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, ir.Let) else domain(node.dtype)
-                    a, b = bounds.get(node.buffer, (low, high))
-                    bounds[node.buffer] = min(a, low), max(b, high)
+                named = isinstance(stmt, ir.Let) and root is node and node.lanes == 1
+                low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, ir.Let) else domain(node.dtype)
+                a, b = bounds.get(node.buffer, (low, high))
+                bounds[node.buffer] = min(a, low), max(b, high)
     return bounds
 
 
@@ -192,11 +191,12 @@ class _ForwardValues:
         """`block`, which declares the variables `names`, but for those that one block inside it alone mentions."""
         # 1. Declarations sink into the only block that mentions their variable; the others belong to this block.
         inner = self.sinkable(users, names) if names else {}
-        here = set(names).difference(*inner.values())
-        undeclared = {name for name in here if name.dtype.kind == "m"}  # a matrix has no zero literal
+        sunk = {name for sunk in inner.values() for name in sunk}
+        here = [name for name in names if name not in sunk]
+        undeclared = dict.fromkeys([name for name in here if name.dtype.kind == "m"])  # a matrix has no zero literal
         # 2. A variable starts as zeros, as values: no text is needed until a block sets it.
         unset: dict[ir.Var, list[ir.Expr]] = {
-            name: [ir.const(0, name.dtype)] * name.lanes for name in names if name in here and name not in undeclared
+            name: [ir.const(0, name.dtype)] * name.lanes for name in here if name not in undeclared
         }
         self.current.update(unset)
         # Names of this block are not available after it.
@@ -220,15 +220,13 @@ class _ForwardValues:
                 }
             # 5. Uses are replaced by values; then matrices are declared where they are first mentioned.
             fresh = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
-            if undeclared and (
-                first_used := [name for name in names if name in undeclared and stmt in users.get(name, [])]
-            ):
-                undeclared.difference_update(first_used)
-                self.mutable.update(first_used)
-                if isinstance(fresh, ir.Assign) and not _reads(fresh, fresh.var):
-                    first_used.remove(fresh.var)
-                    fresh = ir.Declare(fresh.var, fresh.value)
-                out += [ir.Declare(name) for name in first_used]
+            for name in [name for name in undeclared if stmt in users.get(name, [])]:
+                del undeclared[name]
+                self.mutable.add(name)
+                if isinstance(fresh, ir.Assign) and fresh.var is name and not _reads(fresh, name):
+                    fresh = ir.Declare(name, fresh.value)
+                else:
+                    out.append(ir.Declare(name))
             # 6. A `let` of an available expression goes; a condition that is implied is a constant.
             if isinstance(fresh, ir.Let) and self.is_redundant(fresh):
                 continue

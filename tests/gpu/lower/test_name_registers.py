@@ -1,8 +1,12 @@
 """`name_registers`: private arrays at constant indices become values and variables."""
 
+from collections.abc import Callable
+from itertools import product
+
 import numpy as np
 from hypothesis import given
-from small_kernels import Small, assert_same, kernel_of, laws, lines, small_kernels
+from hypothesis import strategies as st
+from small_kernels import THREADS, Small, assert_same, kernel_of, laws, lines, small_kernels
 
 from cutepy.gpu.ir import (
     Assign,
@@ -16,25 +20,33 @@ from cutepy.gpu.ir import (
     If,
     Kernel,
     Let,
+    MatrixStore,
+    Stmt,
     Store,
+    Vector,
     builtin,
     cast,
     component,
     const,
     load,
     loads,
+    nodes,
     splat,
     statements,
     var,
+    variables,
     vector,
 )
+from cutepy.gpu.ir.matrices import fill_matrix, scale_matrix
 from cutepy.gpu.lower.name_registers import name_registers
 from cutepy.gpu.targets.interpreter import interpret
-from cutepy.tensor.dtypes import f32, i32
+from cutepy.tensor.dtypes import f32, i32, matrix_type
 
 X, Y = Buffer("x", f32, 16), Buffer("y", f32, 16, writable=True)
 FRAG, ONE = Buffer("frag", f32, 4, space="private"), Buffer("one", f32, 1, space="private")
 WHOLE = Buffer("whole", i32, 4, space="private")
+SQUARE = matrix_type(f32, "result", (2, 2, 2), threads=THREADS)
+MATRICES = Buffer("matrices", SQUARE, 2, space="private")
 TID = builtin("local_invocation_index", 0, 3)
 
 
@@ -57,7 +69,7 @@ def turns(*body: object, stop: int = 2) -> For:
 def written(kernel: Kernel) -> np.ndarray:
     """What a kernel over x and y leaves in y."""
     y = np.zeros(16, np.float32)
-    interpret(kernel, [np.arange(16, dtype=np.float32), y])
+    interpret(kernel, [np.arange(16, dtype=np.float32), y], subgroup_size=THREADS)
     return y
 
 
@@ -311,3 +323,76 @@ def test_bounds_written_on_a_name_matter_for_integers_alone() -> None:
         "let j = i",
         "y[tid] = f32(j)",
     ]
+
+
+def test_a_second_name_goes_exactly_where_the_first_lies_in_its_bounds() -> None:
+    i, ends = Buffer("i", i32, 16), [(low, high) for low, high in product(range(3), repeat=2) if low <= high]
+    for (a, b), (c, d) in product(ends, repeat=2):
+        first, second = var("first", i32, lo=a, hi=b), var("second", i32, lo=c, hi=d)
+        body = Let(first, load(i, TID)), Let(second, load(i, TID)), stored(cast(first + second, f32))
+        named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+        assert (len(lines(named)) == 2) == (c <= a and b <= d)
+
+
+def test_a_lane_of_what_changes_is_kept_before_the_change() -> None:
+    m = var("m", f32, lanes=2)
+    after(put(ONE, 0, component(load(Y, TID * 2, lanes=2), 1)), *[stored(get(ONE, 0), at) for at in (0, 4, 8)])
+    after(
+        Declare(m, splat(const(1.0, f32), 2)),
+        put(ONE, 0, component(m, 1)),
+        Assign(m, splat(const(2.0, f32), 2)),
+        stored(get(ONE, 0)),
+    )
+
+
+@st.composite
+def matrix_blocks(draw: Callable[[st.SearchStrategy[int]], int], depth: int = 2) -> Block:
+    """Statements, in loops and branches, that set two matrices and a number, and store them."""
+
+    def number(most: int) -> int:
+        return draw(st.integers(0, most))
+
+    def statement() -> Stmt:
+        to, of = number(1), get(MATRICES, number(1))
+        ways: list[Callable[[], Stmt]] = [
+            lambda: Store(MATRICES, const(to), fill_matrix(SQUARE, float(number(3)))),
+            lambda: Store(MATRICES, const(to), scale_matrix("+", of, 1.0)),
+            lambda: MatrixStore(Y, const(4 * to), of, 2, False),
+            lambda: put(ONE, 0, get(ONE, 0) + 1.0),
+            lambda: stored(get(ONE, 0), 8),
+        ]
+        if depth:
+            ways.append(lambda: turns(*draw(matrix_blocks(depth - 1))))  # type: ignore[arg-type, misc]
+            ways.append(lambda: If(get(ONE, 0) < 2.0, draw(matrix_blocks(depth - 1))))  # type: ignore[arg-type]
+        return ways[number(len(ways) - 1)]()
+
+    return tuple([statement() for _ in range(1 + number(3))])
+
+
+def assert_declared(block: Block, names: frozenset[Expr] = frozenset()) -> None:
+    """Each name is declared once, before it is mentioned, in the block of the mention or one around it."""
+    for stmt in block:
+        mentioned = {name for root in stmt.expressions for name in variables(root)}
+        assert mentioned <= names and (stmt.sets is None or stmt.sets in names)
+        binds = [name for name in (stmt.binds, stmt.var if isinstance(stmt, For) else None) if name is not None]
+        assert names.isdisjoint(binds)
+        for inner in stmt.blocks:
+            assert_declared(inner, names.union(binds))
+        names = names.union(binds)
+
+
+@laws
+@given(matrix_blocks().map(lambda block: Small(kernel_of(*block, buffers=(X, Y), local=(MATRICES, ONE)))))
+def test_matrices_become_variables_which_are_never_literals(small: Small) -> None:
+    """There is no literal of a matrix: one that is read before it is set is declared without a value."""
+    named = name_registers(small.kernel)
+    np.testing.assert_array_equal(written(small.kernel), written(named))
+    assert_declared(named.body)
+    held = [x for s in statements(named.body) for root in s.expressions for x in nodes(root)]
+    assert not any(isinstance(x, Const | Vector) and x.dtype.kind == "m" for x in held)
+
+
+@laws
+@given(small_kernels())
+def test_every_variable_is_declared_once_before_it_is_mentioned(small: Small) -> None:
+    assert_declared(name_registers(small.kernel).body)

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 from size_judging import said_for
-from size_kernels import WRONG, some
+from size_kernels import WRONG, some, wrong_arguments
 
 from cutepy import gpu
 from cutepy.gpu.trace.counter_sizes import launches, refuted
@@ -36,3 +36,17 @@ def test_sizes_are_tried_from_the_smallest_on_and_are_as_stated() -> None:
     assert not isinstance(said, str)
     tried = [sizes["n"] for sizes, _ in islice(launches(said.launch, ("4 divides n",)), 9)]
     assert tried == sorted(set(tried)) and len(tried) == 9 and not any(n % 4 for n in tried)
+
+
+@pytest.mark.parametrize("name", ["one_more", "into_one_row", "step_too_short"])
+def test_a_launch_at_sizes_is_that_of_packed_arrays_of_these_sizes(name: str) -> None:
+    kernel, unknowns = WRONG[name]
+    said = said_for(kernel, wrong_arguments(name, *(20, 32)[:unknowns]))
+    assert not isinstance(said, str)
+    for sizes, tried in islice(launches(said.launch, ()), 6):
+        given = said_for(kernel, wrong_arguments(name, *sizes.values()))
+        assert not isinstance(given, str)
+        packed = given.launch
+        assert (tried.params, tried.grid) == (packed.params, packed.grid)
+        assert tried.call.values.items() <= packed.call.values.items()
+        assert [a.length for a in tried.call.arguments] == [a.length for a in packed.call.arguments]

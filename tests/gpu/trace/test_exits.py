@@ -186,6 +186,15 @@ def test_one_side_of_an_if_that_goes_on_needs_no_flag() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "side", ["if test():\n            {}", "if test():\n            pass\n        else:\n            {}"]
+)
+def test_one_side_of_an_if_that_goes_on_with_a_loop_needs_no_flag(side: str) -> None:
+    text = f"def f():\n    for i in x:\n        {side.format('continue')}\n        do(2)\n"
+    read = [n.id for n in every(rewritten(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    assert not [name for name in read if name.startswith(".skipped")]
+
+
 def test_what_leaves_a_statement_is_told_from_what_leaves_a_part_of_it() -> None:
     whole = "for i in x:\n    if a: break\n    if b: continue\n    if c: return\n"
     assert leaves(*body_of(f"def f():\n{whole}".replace("\n", "\n    "))) == set()

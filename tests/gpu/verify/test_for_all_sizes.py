@@ -270,6 +270,23 @@ def test_a_minimum_is_at_most_its_values_and_no_less() -> None:
     assert not one_too_far.verify(some(9), some(32)).ok
 
 
+@pytest.mark.parametrize("grid", [32, 33])
+def test_a_minimum_is_its_first_value_where_that_does_not_wrap(grid: int) -> None:
+    """Workgroup 32 is at 2**32, which is 0: where workgroup 0 is."""
+
+    @gpu.kernel
+    def far(y: "(m)") -> None:
+        gpu.launch(grid=grid, threads=1)
+        at = gpu.minimum(gpu.workgroup.x * (1 << 27), y.shape[0])
+        if at < y.shape[0]:
+            y[at] = 1.0
+
+    said = said_for(far, [some(40)])
+    assert not isinstance(said, str)
+    (told,) = [v.status for v in said.verification.verdicts if v.claim == Claim.NO_RACES]
+    assert told == (Status.PROVEN if grid == 32 else Status.UNDECIDED)
+
+
 def test_one_index_for_two_axes_in_some_accesses_alone() -> None:
     """Where another access has two indices of its own, the axes are no single number."""
 
