@@ -443,3 +443,10 @@ def test_other_errors_stay_what_they_are() -> None:
 
     with pytest.raises(KeyError):
         gpu.kernel(broken).interpret(X.copy())
+
+
+@pytest.mark.parametrize("size", [1, 24, 256, -4, 8.0, "32"])
+def test_a_size_that_no_subgroup_has_is_refused(size: object) -> None:
+    kernel = gpu.kernel(plain)
+    with pytest.raises(KernelError, match=re.escape(f"interpret(subgroup={size!r}): subgroups have 4, 8, 16, 32")):
+        kernel.interpret(X, X.copy(), subgroup=size)  # type: ignore[arg-type]

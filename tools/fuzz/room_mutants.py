@@ -281,6 +281,26 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "above = Affine({atom: -c // g for atom, c in apart.terms.items() if c < 0}, max(-constant, 0))",
         "0 -> (1)",
     ): "no coefficient of a sum is 0",
+    (
+        "cutepy/gpu/trace/call.py",
+        "offset: int = 0",
+        "0 -> (-1)",
+    ): "a tensor's is always given, and of a number nothing reads it",
+    (
+        "cutepy/gpu/trace/engine.py",
+        '_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}',
+        "0 -> (-1)",
+    ): "it is compared with 0, 1 and 2 alone, and stays below all others",
+    (
+        "cutepy/gpu/trace/hooks.py",
+        "self.scope.count += 1",
+        "1 -> (2)",
+    ): "the numbers of blocks are names, which differ either way",
+    (
+        "cutepy/gpu/trace/registers.py",
+        "if isinstance(first, Tensor) and isinstance(second, Tensor):",
+        "isinstance(first, Tensor) and isinstance(second, Tensor) -> (isinstance(second, Tensor))",
+    ): "the two have one type here",
 }
 
 

@@ -127,19 +127,16 @@ class Sizes(Context):
 
     # Unknowns.
 
-    def unknown(self, name: str, source: str, *, divisor: int = 1, low: int = 1, high: int = LARGEST) -> Poly:
-        """A number of the launch that `divisor` divides: the parameter is the quotient."""
-        number = self.number(-(-low // divisor))
-        self.names[number] = self._unique(name if divisor == 1 else f"{name}_{divisor}")
-        self.units[number] = divisor, name
-        self.highs[number] = high // divisor
-        self.sources[number] = source if divisor == 1 else ("//", source, divisor)
-        return Poly.unknown(number) * divisor
-
-    def letter(self, name: str, source: str, *, divisor: int = 1, high: int = LARGEST_EXTENT) -> Operand:
-        """The size of that name, equal wherever it stands."""
+    def letter(self, name: str, source: str, divisor: int) -> Operand:
+        """The size of that name, equal wherever it stands: a number of the launch that `divisor` divides, of which the
+        parameter is the quotient."""
         if name not in self.letters:
-            self.letters[name] = self.unknown(name, source, divisor=divisor, high=high)
+            number = self.number(1)
+            self.names[number] = self._unique(name if divisor == 1 else f"{name}_{divisor}")
+            self.units[number] = divisor, name
+            self.highs[number] = LARGEST_EXTENT // divisor
+            self.sources[number] = source if divisor == 1 else ("//", source, divisor)
+            self.letters[name] = Poly.unknown(number) * divisor
         return self.size(self.letters[name])
 
     def size(self, poly: Poly) -> Operand:
@@ -449,7 +446,7 @@ def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ..
     def holds(some: tuple[str, ...]) -> bool:
         sizes, divisors = Sizes(), divisors_of(some)
         for name in names:
-            sizes.letter(name, name, divisor=divisors.get(name, 1))
+            sizes.letter(name, name, divisors.get(name, 1))
         for fact in some:
             sizes.state(fact)
         sizes.at_least += [Poly.of(most) - Poly.unknown(number) for number, most in sizes.highs.items()]

@@ -554,7 +554,7 @@ def stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> dic
     for a, own in chosen:
         extents = tuple(
             [
-                n if isinstance(n, int) else sizes.letter(n, f"{a.name}.shape[{axis}]", divisor=divisors.get(n, 1))
+                n if isinstance(n, int) else sizes.letter(n, f"{a.name}.shape[{axis}]", divisors.get(n, 1))
                 for axis, n in enumerate(own.shape)
             ]
         )

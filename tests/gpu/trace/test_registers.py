@@ -25,7 +25,7 @@ from cutepy.gpu.trace.registers import (
     widened,
     with_numbers,
 )
-from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
+from cutepy.tensor.dtypes import DType, bool_, f16, f32, i32, u32
 
 Point = namedtuple("Point", "x y")
 INTEGERS = st.integers(-(2**31), 2**31 - 1)
@@ -179,3 +179,16 @@ def test_a_python_number_of_the_gpu_takes_the_type_that_it_meets() -> None:
     with pytest.raises(Exception, match="may lie below 0 meets a u32 value"):
         weak // 2 + var("w", u32)
     assert isinstance(weak * 2 + 8 + var("w", u32), Expr)
+
+
+@pytest.mark.parametrize("met", [bool_, i32, u32, f16, f32])
+@pytest.mark.parametrize("own", [i32, u32, f32])
+def test_a_number_of_pythons_meets_what_holds_it(own: DType, met: DType) -> None:
+    """A fraction meets floats alone, and no number meets a bool."""
+    number = carried(var("n", own, lo=0, hi=3))
+    if met.kind == "f" or (met.kind in "iu" and own.kind != "f"):
+        assert register_for(var("v", met), number).dtype is register_for(number, var("v", met)).dtype is met
+    else:
+        for values in ((var("v", met), number), (number, var("v", met))):
+            with pytest.raises(CannotCarry):
+                register_for(*values)
