@@ -18,6 +18,7 @@ from ..errors import DrawError
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
 from ..layout.values.int_tuple import IntTuple, leaves, product, show
+from . import palette
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""
@@ -160,6 +161,17 @@ class Grid:
             spans={},
             detail=(lambda cell: detail(kept[cell])) if detail else None,
         )
+
+
+def filled(rows: Axis, columns: Axis, cell: Callable[[int, int], tuple[str, str, str]], **others: Any) -> Grid:
+    """The grid of what `cell` gives of each row and column, (label, paint, hint), an ellipsis in gaps; other fields."""
+    cells = [
+        (ELLIPSIS, palette.GAP, "") if row is None or column is None else cell(row, column)
+        for row in rows.places
+        for column in columns.places
+    ]
+    labels, paints, hints = zip(*cells, strict=True)
+    return Grid(rows, columns, labels, paints, hints, **others)
 
 
 LONGEST_ROW, FOLDED_ROW = 32, 16

@@ -7,7 +7,7 @@ The colour is that of the first.
 from __future__ import annotations
 
 from ..draw import Figure, Grid, View, palette, register
-from ..draw.grid import ELLIPSIS, axis_of, shortened
+from ..draw.grid import axis_of, filled, shortened
 from ..draw.look import Look
 from ..draw.views.owners import number_set
 from ..errors import DrawError
@@ -82,22 +82,17 @@ def _grid(placement: Placement, look: Look, caption: str = "") -> Grid:
         )
     down, across = (1, 1, *placement.shape)[-2:]
     rows, columns = shortened(down, across, look.style.limit)
-    labels, paints, hints = [], [], []
-    for i in rows:
-        for j in columns:
-            if i is None or j is None:
-                labels.append(ELLIPSIS)
-                paints.append(palette.GAP)
-                hints.append("")
-                continue
-            element = (i, j)[2 - len(placement.shape) :]
-            ranks = sorted({placement.rank(device) for holders in placement.holders(element) for device in holders})
-            labels.append(f"D{number_set(ranks)}" if ranks else "")
-            paints.append(palette.color(ranks[0]) if ranks else palette.HOLE)
-            held = f"{'devices' if len(ranks) > 1 else 'device'} {', '.join(map(str, ranks))}" if ranks else "no device"
-            hints.append(f"{element} → {held}")
-    axes = axis_of(down, rows, nested=False), axis_of(across, columns, nested=False)
-    return Grid(*axes, tuple(labels), tuple(paints), tuple(hints), caption)
+
+    def cell(i: int, j: int) -> tuple[str, str, str]:
+        element = (i, j)[2 - len(placement.shape) :]
+        ranks = sorted({placement.rank(device) for holders in placement.holders(element) for device in holders})
+        if not ranks:
+            return "", palette.HOLE, f"{element} → no device"
+        held = f"{'devices' if len(ranks) > 1 else 'device'} {', '.join(map(str, ranks))}"
+        return f"D{number_set(ranks)}", palette.color(ranks[0]), f"{element} → {held}"
+
+    sides = axis_of(down, rows, nested=False), axis_of(across, columns, nested=False)
+    return filled(*sides, cell, caption=caption)
 
 
 register(Placement, PlacementView())

@@ -15,56 +15,40 @@ from ..look import Style
 from ..sheet import cell_size
 from .svg import MONOSPACE
 
-_CORNER = (
-    "linear-gradient(45deg,transparent calc(100% - 9px),currentcolor calc(100% - 9px),transparent calc(100% - 7px))"
-)
-"""The line across a corner of a cell that several share."""
-_STYLES = (
-    (
-        "",
-        f"display:inline-block;position:relative;max-width:100%;overflow-x:auto;margin:0;padding:12px;"
-        f"font:13px {MONOSPACE};text-align:left",
-    ),
-    (" figcaption", "font-size:14px;margin:0 0 10px"),
-    (" .all", "flex-wrap:wrap;gap:10px 26px;align-items:start;justify-content:start"),
-    (" tr", "background:none;border:0"),
-    (" .no", "border:0"),
-    (
-        " table",
-        "display:table;width:auto;margin:0 0 10px;border:0;border-collapse:collapse;font-size:13px;line-height:1.25",
-    ),
-    (" caption", "padding:0 0 6px;text-align:left;caption-side:top;white-space:pre"),
-    (
-        " td",
-        "max-width:none;vertical-align:middle;padding:0 4px;line-height:1.25;text-align:center;cursor:default;"
-        "min-width:var(--w);height:var(--h);white-space:pre;border:.6px solid;box-sizing:border-box",
-    ),
-    (" :is(td:hover,td:focus)", "outline:2px solid;outline-offset:-3px"),
-    (
-        " th",
-        "max-width:none;vertical-align:middle;font-weight:400;font-size:11px;line-height:1.25;padding:1px 5px;"
-        "text-align:center;border:0;background:none",
-    ),
-    (" .t1", "border-top-width:2px"),
-    (" :is(.t2,.t3)", "border-top-width:3px"),
-    (" .b1", "border-left-width:2px"),
-    (" :is(.b2,.b3)", "border-left-width:3px"),
-    (
-        " td span",
-        "display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none",
-    ),
-    (" :is(td:hover,td:focus) span", "display:block"),
-    (" .say", "min-height:1.4em;margin:6px 0 0"),
-    (" .sh", f"background-image:{_CORNER}"),
-    (" .mk", "outline:2px solid;outline-offset:-2px"),
-    (" .keys", "font-size:11px;line-height:20px"),
-    (" i", "display:inline-block;min-width:18px;padding:0 3px;text-align:center;font-style:normal;border:.6px solid"),
-    (" p", "margin:4px 0;font-size:11px"),
+_STYLES = """
+{display:inline-block;position:relative;max-width:100%;overflow-x:auto;margin:0;padding:12px;
+font:13px MONOSPACE;text-align:left}
+ figcaption{font-size:14px;margin:0 0 10px}
+ .all{flex-wrap:wrap;gap:10px 26px;align-items:start;justify-content:start}
+ tr{background:none;border:0}
+ .no{border:0}
+ table{display:table;width:auto;margin:0 0 10px;border:0;border-collapse:collapse;font-size:13px;line-height:1.25}
+ caption{padding:0 0 6px;text-align:left;caption-side:top;white-space:pre}
+ td{max-width:none;vertical-align:middle;padding:0 4px;line-height:1.25;text-align:center;cursor:default;
+min-width:var(--w);height:var(--h);white-space:pre;border:.6px solid;box-sizing:border-box}
+ :is(td:hover,td:focus){outline:2px solid;outline-offset:-3px}
+ th{max-width:none;vertical-align:middle;font-weight:400;font-size:11px;line-height:1.25;padding:1px 5px;
+text-align:center;border:0;background:none}
+ .t1{border-top-width:2px}
+ :is(.t2,.t3){border-top-width:3px}
+ .b1{border-left-width:2px}
+ :is(.b2,.b3){border-left-width:3px}
+ td span{display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none}
+ :is(td:hover,td:focus) span{display:block}
+ .say{min-height:1.4em;margin:6px 0 0}
+ .sh{background-image:CORNER}
+ .mk{outline:2px solid;outline-offset:-2px}
+ .keys{font-size:11px;line-height:20px}
+ i{display:inline-block;min-width:18px;padding:0 3px;text-align:center;font-style:normal;border:.6px solid}
+ p{margin:4px 0;font-size:11px}
+""".replace("MONOSPACE", MONOSPACE).replace(
+    "CORNER",  # the line across a corner of a cell that several share
+    "linear-gradient(45deg,transparent calc(100% - 9px),currentcolor calc(100% - 9px),transparent calc(100% - 7px))",
 )
 _ROOT = ":is(.cutepy-html,#_)"
 """With the weight of an id, which no id of the page need have: rules of hosts for tables, JupyterLab's above all, give
 way."""
-_BASE = "".join(f"{_ROOT}{selector}{{{rule}}}" for selector, rule in _STYLES)
+_BASE = "".join(f"{_ROOT}{rule}}}" for rule in _STYLES.replace("\n", "").split("}")[:-1])
 """A cell's tip is hidden until the cell is pointed at or focused, and then stands at the foot of the figure."""
 
 

@@ -19,7 +19,7 @@ from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
-from .table import LABELS, Panel, Value, as_layout, paint_from, painted, panels, table_of
+from .table import LABELS, Panel, Value, as_layout, paint_from, panels
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -80,7 +80,7 @@ class Banks:
         """One panel with the bank of each element as its colour, and as its label where asked for."""
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
         plain = layout_grid(panel, Look("none", "none" if label == "bank" else label, look.style))
-        table = table_of(panel, look.style.limit)
+        table = panel.table(look.style.limit)
         banks = [self.bank(cell) if isinstance(cell, int) else None for cell in table.flat]
 
         def paint(row: int, column: int, cell: Value) -> str:
@@ -93,7 +93,7 @@ class Banks:
         return replace(
             plain,
             labels=names if label == "bank" else plain.labels,
-            paints=painted(table, paint),
+            paints=table.painted(paint),
             hints=tuple(
                 hint if bank is None else f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)
             ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from itertools import product as pairs
 
 from ...errors import DrawError
 from ...layout import Layout
@@ -17,23 +16,9 @@ from ...layout.values.composed import plain_part
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
 from .. import palette
-from ..grid import ELLIPSIS, LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, shorten
+from ..grid import ELLIPSIS, LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, filled, shorten
 from ..look import Look, named
-from .table import (
-    COLORS,
-    LABELS,
-    Panel,
-    as_layout,
-    detail_of,
-    hints_of,
-    labels_of,
-    marked_in,
-    paint_from,
-    paints_of,
-    panel_count,
-    panels,
-    table_of,
-)
+from .table import COLORS, LABELS, Panel, as_layout, paint_from, panel_count, panels
 
 MOST_PANELS = 16
 
@@ -78,30 +63,21 @@ def grid_of_ends(layout: Layout, look: Look) -> Grid:
     rest = [map_leaves(lambda _extent: 0, shape) for shape in shapes[2:]]
     down, across = (_ends(shape) for shape in (shapes[:2] if len(shapes) > 1 else (1, shapes[0])))
     color, label = look.colored_by("none", "row", "column"), look.labelled_by("offset", "coordinate", "none")
-    labels: list[str] = []
-    paints: list[str] = []
-    hints: list[str] = []
-    for (i, row), (j, column) in pairs(enumerate(down), enumerate(across)):
-        if row is None or column is None:
-            labels.append(ELLIPSIS)
-            paints.append(palette.GAP)
-            hints.append("")
-            continue
+
+    def cell(i: int, j: int) -> tuple[str, str, str]:
+        row, column = down[i], across[j]
         crd = (row, column, *rest) if len(shapes) > 1 else (column,)
         value = layout(crd if isinstance(layout.shape, tuple) else column)
         texts = {"offset": show(value), "coordinate": show(crd), "none": ""}
-        labels.append(clean(texts[label] if isinstance(label, str) else str(label(crd, value))))
         hues = {"row": look.hue(i), "column": look.hue(j), "none": palette.PLAIN}
-        paints.append(hues[color] if isinstance(color, str) else paint_from(color(crd, value)))
-        hints.append(f"{show(crd)} → {show(value)}")
-    return Grid(
-        _named_ends(down, look.style.heads != "none" and len(shapes) > 1),
-        _named_ends(across, look.style.heads != "none"),
-        tuple(labels),
-        tuple(paints),
-        tuple(hints),
-        detail=hints.__getitem__,
-    )
+        return (
+            clean(texts[label] if isinstance(label, str) else str(label(crd, value))),
+            hues[color] if isinstance(color, str) else paint_from(color(crd, value)),
+            f"{show(crd)} → {show(value)}",
+        )
+
+    heads = look.style.heads != "none"
+    return filled(_named_ends(down, heads and len(shapes) > 1), _named_ends(across, heads), cell)
 
 
 def _named_ends(ends: Sequence[IntTuple | None], headed: bool) -> Axis:
@@ -135,21 +111,21 @@ def title_of(layout: object, look: Look) -> str:
 
 def layout_grid(panel: Panel, look: Look) -> Grid:
     """The grid of one panel of a layout."""
-    table = table_of(panel, look.style.limit)
+    table = panel.table(look.style.limit)
     down, across = table.modes
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
-    hints = hints_of(table)
+    hints = table.hints()
     # CuTe's print_layout gives every column the width of the cosize.
     as_print_layout = label == "offset" and isinstance(panel.layout, Layout) and gives_offsets(panel.layout)
     return Grid(
         side(down, table.rows, look, vector=panel.layout.rank < 2),
         side(across, table.columns, look),
-        labels=labels_of(table, label, hints),
-        paints=paints_of(table, color, look),
+        labels=table.labels(label, hints),
+        paints=table.paints(color, look),
         hints=hints,
         caption=panel.caption,
-        marked=marked_in(table, look.style.highlight),
-        detail=lambda cell: detail_of(table, cell),
+        marked=table.marked(look.style.highlight),
+        detail=table.detail,
         least_width=len(str(panel.layout.cosize)) if as_print_layout else 1,
         source=panel.whole,
         indices=table.indices,

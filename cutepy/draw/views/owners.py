@@ -19,10 +19,10 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, show
 from .. import palette
-from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
+from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, filled, shortened
 from ..look import CellFunction, Look, named
 from .layouts import layout_grid, side, title_of
-from .table import Table, Value, as_layout, hints_of, paint_from, painted, panel_count, panels, table_of, value_sum
+from .table import Table, Value, as_layout, paint_from, panel_count, panels, value_sum
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -60,7 +60,7 @@ class ThreadValue:
         over = self._base(partition)
         owners = owners_of(partition)
         _check_inside(partition, over, owners)
-        grid = _owned_grid(table_of(next(panels(over)), look.style.limit), partition, owners, look)
+        grid = _owned_grid(next(panels(over)).table(look.style.limit), partition, owners, look)
         color, shared = look.colored_by(*COLORS), len(grid.shared)
         return Figure(
             ((grid,),),
@@ -143,7 +143,7 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
     several = panel_count(partition) > 1
     labels, hints = [], []
-    for at, hint in zip(table.cells, hints_of(table), strict=True):
+    for at, hint in zip(table.cells, table.hints(), strict=True):
         # Cells in a gap of a shortened picture have no value; elements without an owner are holes.
         mine = owners.get(at[2], ()) if at else ()
         labels.append(ELLIPSIS if at is None else _label(mine, label, at[2], several) if mine else "")
@@ -155,7 +155,7 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
         side(down, table.rows, look, vector=table.panel.layout.rank < 2),
         side(across, table.columns, look),
         tuple(labels),
-        painted(table, lambda _row, _column, cell: _paint(owners.get(cell, ()), color, look)),
+        table.painted(lambda _row, _column, cell: _paint(owners.get(cell, ()), color, look)),
         tuple(hints),
         groups=_borders([owners[cell][0][0] if cell in owners else -1 for cell in flat], len(table.columns)),
         detail=lambda cell_index: f"{hints[cell_index]}{_how(partition, owners.get(flat[cell_index], ()))}",
@@ -297,7 +297,7 @@ def _held(layout: AnyLayout) -> Held:
     layout."""
     held: Held = {}
     for panel in panels(layout):
-        table = table_of(panel, layout.size)
+        table = panel.table(layout.size)
         for row, column, at in filter(None, table.cells):
             assert isinstance(at, int)
             held.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
@@ -311,28 +311,30 @@ def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Lo
     high = max(held)
     rows = -(-(high - start + 1) // width)
     shown, _every = shortened(rows, width, max(look.style.limit, width * LONGEST_LINE))
-    labels, paints, hints, indices = [], [], [], []
-    for row in shown:
-        for column in range(width):
-            at = start + (row or 0) * width + column
-            # `row is None` is the ellipsis of a shortened picture; past `high` the last row is not full.
-            gap = row is None or at > high
-            here = [] if gap else held.get(at, [])
-            indices.append(tuple([index for index, _crd in here]))
-            labels.append(ELLIPSIS if row is None else _held_label(here, label, at))
-            paints.append(palette.GAP if gap else _held_paint(here, color, at, (start, high, layout.size)))
-            hints.append("" if gap else _held_hint(here, at))
+
+    def cell(row: int, column: int) -> tuple[str, str, str]:
+        at = start + row * width + column
+        if at > high:  # the last row is not full
+            return "", palette.GAP, ""
+        here = held.get(at, [])
+        paint = _held_paint(here, color, at, (start, high, layout.size))
+        return _held_label(here, label, at), paint, _held_hint(here, at)
+
     heads = tuple((ELLIPSIS if row is None else str(start + row * width), 1) for row in shown)
-    return Grid(
+    grid = filled(
         Axis(tuple(shown), (heads,) if look.style.heads != "none" else (), (0,) * (len(shown) - 1)),
         side(width, list(range(width)), look),
-        tuple(labels),
-        tuple(paints),
-        tuple(hints),
-        detail=lambda cell: f"{hints[cell]}{_sums(layout, indices[cell])}",
+        cell,
         source=layout,
-        indices=tuple(indices),
+        indices=tuple(
+            [
+                () if row is None else tuple([index for index, _crd in held.get(start + row * width + column, ())])
+                for row in shown
+                for column in range(width)
+            ]
+        ),
     )
+    return replace(grid, detail=lambda cell: f"{grid.hints[cell]}{_sums(layout, grid.indices[cell])}")
 
 
 def _sums(layout: AnyLayout, indices: Sequence[int]) -> str:

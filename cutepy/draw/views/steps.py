@@ -23,10 +23,10 @@ from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple, show
 from ...layout.values.size import is_unknown
 from .. import palette
-from ..grid import Axis, Figure, Grid, shorten
+from ..grid import Axis, Figure, Grid, filled, shorten
 from ..look import Look, named
 from .layouts import grid_of_ends, layout_grid, side, title_of
-from .table import Table, Value, as_layout, painted, painter_of, panels, table_of
+from .table import Table, Value, as_layout, panels
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
@@ -131,9 +131,9 @@ def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | st
     panel = next(panels(layout if paint in ("block", "rake") else _folded(layout)))
     grid = layout_grid(panel, Look(None if paint is None else "none", None, look.style))
     if paint is not None:
-        table = table_of(panel, look.style.limit)
-        of_table = partial(paint, table) if callable(paint) else painter_of(table, paint, look)
-        grid = replace(grid, paints=painted(table, of_table))
+        table = panel.table(look.style.limit)
+        of_table = partial(paint, table) if callable(paint) else table.painter(paint, look)
+        grid = replace(grid, paints=table.painted(of_table))
     return replace(grid, caption=_shortened(caption))
 
 
@@ -401,23 +401,21 @@ def _strip(end: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: La
         )
     width = min(STRIP, end)
     rows = -(-end // width)
-    places = range(rows * width)
-    hints = []
-    for at in places:
-        copy, index = owner.get(at, (0, 0))
-        hint = f"{at} = {rest(copy)} + {layout(index)}: copy {copy}, index {index}"
-        hints.append(hint if at in owner else f"{at}: nothing")
+
+    def cell(row: int, column: int) -> tuple[str, str, str]:
+        at = row * width + column
+        if at not in owner:
+            return "", palette.HOLE if at < end else palette.GAP, f"{at}: nothing"
+        copy, index = owner[at]
+        return str(at), palette.color(copy), f"{at} = {rest(copy)} + {layout(index)}: copy {copy}, index {index}"
+
     heads = tuple((str(row * width), 1) for row in range(rows))
-    return Grid(
+    return filled(
         Axis(tuple(range(rows)), (heads,), (0,) * (rows - 1)),
         side(width, list(range(width)), look),
-        tuple(str(at) if at in owner else "" for at in places),
-        tuple(
-            palette.color(owner[at][0]) if at in owner else palette.HOLE if at < end else palette.GAP for at in places
-        ),
-        tuple(hints),
+        cell,
         caption="offsets, a colour a copy",
-        links=tuple([(owner[at][0],) if at in owner else () for at in places]),
+        links=tuple([owner[at][:1] if at in owner else () for at in range(rows * width)]),
     )
 
 

@@ -26,6 +26,15 @@ Value: TypeAlias = "int | IntTuple | None"
 """An offset, a coordinate (basis strides), or None in a gap."""
 
 
+COLORS = ("offset", "row", "column", "index", "tile", "block", "rake", "bank", "none")
+LABELS = ("offset", "coordinate", "index", "none")
+
+Painter: TypeAlias = Callable[[int, int, Value], str]
+"""From row, column and value to a paint."""
+
+_BANKS = 32
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """Two modes of the layout `whole` at a coordinate of the others.
@@ -53,6 +62,25 @@ class Panel:
     def caption(self) -> str:
         """The slice that the panel is."""
         return f"(_,_,{','.join(map(str, self.rest))})" if self.rest else ""
+
+    def table(self, limit: int) -> Table:
+        """The places to draw, at most about `limit`, and the values there."""
+        # Values are computed for the drawn rows and columns alone; gaps are inserted after.
+        rows, columns = shortened(*extents(self.layout), limit)
+        rows_of_values = iter(
+            offset_rows(self.layout, [r for r in rows if r is not None], [c for c in columns if c is not None])
+        )
+        values: list[list[Value]] = []
+        for row in rows:
+            if row is None:
+                values.append([None] * len(columns))
+                continue
+            there = next(rows_of_values)
+            cells: list[Value] = [self.moved(cell) for cell in there] if self.base or self.start else [*there]
+            if None in columns:
+                cells.insert(columns.index(None), None)
+            values.append(cells)
+        return Table(self, rows, columns, values)
 
 
 def as_layout(thing: object, view: str) -> AnyLayout:
@@ -156,120 +184,116 @@ class Table:
             ]
         )
 
-
-def table_of(panel: Panel, limit: int) -> Table:
-    """The places of a panel to draw, at most about `limit`, and the values there."""
-    # Values are computed for the drawn rows and columns alone; gaps are inserted after.
-    rows, columns = shortened(*extents(panel.layout), limit)
-    rows_of_values = iter(
-        offset_rows(panel.layout, [r for r in rows if r is not None], [c for c in columns if c is not None])
-    )
-    values: list[list[Value]] = []
-    for row in rows:
-        if row is None:
-            values.append([None] * len(columns))
-            continue
-        there = next(rows_of_values)
-        cells: list[Value] = [panel.moved(cell) for cell in there] if panel.base or panel.start else [*there]
-        if None in columns:
-            cells.insert(columns.index(None), None)
-        values.append(cells)
-    return Table(panel, rows, columns, values)
-
-
-COLORS = ("offset", "row", "column", "index", "tile", "block", "rake", "bank", "none")
-LABELS = ("offset", "coordinate", "index", "none")
-
-Painter: TypeAlias = Callable[[int, int, Value], str]
-"""From row, column and value to a paint."""
-
-_BANKS = 32
-
-
-def hints_of(table: Table) -> tuple[str, ...]:
-    """`(row,column) → value` for every place; nothing in a gap."""
-    down, across = table.modes
-    row_texts, column_texts = coordinate_texts(down, table.rows), coordinate_texts(across, table.columns)
-    tail = "".join(f",{show(entry)}" for entry in table.panel.further)
-    starts = [""] * len(row_texts) if table.panel.layout.rank < 2 else [f"{text}," for text in row_texts]
-    ends = [f"{text}{tail}) → " for text in column_texts]
-    said = str if table.whole_numbers else show
-    return tuple(
-        [
-            "" if cell is None else f"({start}{end}{said(cell)}"
-            for start, cells in zip(starts, table.values, strict=True)
-            for end, cell in zip(ends, cells, strict=True)
-        ]
-    )
-
-
-def labels_of(table: Table, label: str | CellFunction, hints: Sequence[str]) -> tuple[str, ...]:
-    """The text of every cell."""
-    if label == "offset":
-        said = str if table.whole_numbers else show
-        return tuple([ELLIPSIS if cell is None else said(cell) for cell in table.flat])
-    if label == "none":
-        return ("",) * len(hints)
-    if label == "coordinate":
-        return tuple([hint.partition(" →")[0] or ELLIPSIS for hint in hints])
-    if isinstance(label, str):
-        return tuple([ELLIPSIS if at is None else str(table.index(*at[:2])) for at in table.cells])
-    return tuple(
-        [ELLIPSIS if at is None else clean(str(label(table.coordinate(*at[:2]), at[2]))) for at in table.cells]
-    )
-
-
-def paints_of(table: Table, color: str | CellFunction, look: Look) -> tuple[str, ...]:
-    """The paint of every cell."""
-    return _on_ramp(table) if color == "offset" else painted(table, painter_of(table, color, look))
-
-
-def painted(table: Table, painter: Painter) -> tuple[str, ...]:
-    """What `painter` gives every cell; gaps stay gaps."""
-    return tuple([palette.GAP if at is None else painter(*at) for at in table.cells])
-
-
-def _on_ramp(table: Table) -> tuple[str, ...]:
-    """One ramp for all panels of a plain layout; a swizzled one is measured panel by panel, corners go by rank."""
-    flat, whole, start = table.flat, table.panel.whole, table.panel.start
-    offsets = sorted({cell for cell in flat if type(cell) is int})
-    paints: dict[Value, str]
-    # Of corners the offsets are too far apart for a linear ramp: rank them.
-    if None in table.rows or None in table.columns:
-        paints = {cell: palette.ramp(rank, 0, len(offsets) - 1) for rank, cell in enumerate(offsets)}
-    else:
-        low, high = (offsets[0], offsets[-1]) if offsets else (0, 0)
-        if offsets and isinstance(whole, Layout) and gives_offsets(whole):
-            low, high = (end + start for end in offset_bounds(whole))
-        paints = {cell: palette.ramp(cell, low, high) for cell in offsets}
-    return tuple([palette.GAP if cell is None else paints.get(cell, palette.PLAIN) for cell in flat])
-
-
-def painter_of(table: Table, color: str | CellFunction, look: Look) -> Painter:
-    """The colours that number places: by row, column, index, tile, bank, or what a function says."""
-    layout = table.panel.whole
-    if not isinstance(color, str):
-        return lambda row, column, cell: paint_from(color(table.coordinate(row, column), cell))
-    if color == "none":
-        return lambda row, column, cell: palette.PLAIN
-    if color == "index":
-        return lambda row, column, cell: palette.ramp(table.index(row, column), 0, layout.size - 1)
-    if color == "bank":
-        return lambda row, column, cell: (
-            look.hue(cell % _BANKS, _BANKS, usual="ordered") if type(cell) is int else palette.PLAIN
+    def hints(self) -> tuple[str, ...]:
+        """`(row,column) → value` for every place; nothing in a gap."""
+        down, across = self.modes
+        row_texts, column_texts = coordinate_texts(down, self.rows), coordinate_texts(across, self.columns)
+        tail = "".join(f",{show(entry)}" for entry in self.panel.further)
+        starts = [""] * len(row_texts) if self.panel.layout.rank < 2 else [f"{text}," for text in row_texts]
+        ends = [f"{text}{tail}) → " for text in column_texts]
+        said = str if self.whole_numbers else show
+        return tuple(
+            [
+                "" if cell is None else f"({start}{end}{said(cell)}"
+                for start, cells in zip(starts, self.values, strict=True)
+                for end, cell in zip(ends, cells, strict=True)
+            ]
         )
-    if color in ("row", "column"):
-        return lambda row, column, cell: look.hue(row if color == "row" else column)
-    height = extents(layout)[0]
-    if color == "tile":
-        return lambda row, column, cell: look.hue(table.index(row, column) // height)
-    down, across = table.modes
-    raked = color == "rake"
-    # Tiles are numbered colexicographically over the two modes.
-    count = _tile_number(mode_size(down) - 1, down, raked=raked) + 1
-    return lambda row, column, cell: look.hue(
-        _tile_number(row, down, raked=raked) + count * _tile_number(column, across, raked=raked)
-    )
+
+    def labels(self, label: str | CellFunction, hints: Sequence[str]) -> tuple[str, ...]:
+        """The text of every cell."""
+        if label == "offset":
+            said = str if self.whole_numbers else show
+            return tuple([ELLIPSIS if cell is None else said(cell) for cell in self.flat])
+        if label == "none":
+            return ("",) * len(hints)
+        if label == "coordinate":
+            return tuple([hint.partition(" →")[0] or ELLIPSIS for hint in hints])
+        if isinstance(label, str):
+            return tuple([ELLIPSIS if at is None else str(self.index(*at[:2])) for at in self.cells])
+        return tuple(
+            [ELLIPSIS if at is None else clean(str(label(self.coordinate(*at[:2]), at[2]))) for at in self.cells]
+        )
+
+    def paints(self, color: str | CellFunction, look: Look) -> tuple[str, ...]:
+        """The paint of every cell."""
+        return self._on_ramp() if color == "offset" else self.painted(self.painter(color, look))
+
+    def painted(self, painter: Painter) -> tuple[str, ...]:
+        """What `painter` gives every cell; gaps stay gaps."""
+        return tuple([palette.GAP if at is None else painter(*at) for at in self.cells])
+
+    def _on_ramp(self) -> tuple[str, ...]:
+        """One ramp for all panels of a plain layout; a swizzled one is measured panel by panel, corners go by rank."""
+        flat, whole, start = self.flat, self.panel.whole, self.panel.start
+        offsets = sorted({cell for cell in flat if type(cell) is int})
+        paints: dict[Value, str]
+        # Of corners the offsets are too far apart for a linear ramp: rank them.
+        if None in self.rows or None in self.columns:
+            paints = {cell: palette.ramp(rank, 0, len(offsets) - 1) for rank, cell in enumerate(offsets)}
+        else:
+            low, high = (offsets[0], offsets[-1]) if offsets else (0, 0)
+            if offsets and isinstance(whole, Layout) and gives_offsets(whole):
+                low, high = (end + start for end in offset_bounds(whole))
+            paints = {cell: palette.ramp(cell, low, high) for cell in offsets}
+        return tuple([palette.GAP if cell is None else paints.get(cell, palette.PLAIN) for cell in flat])
+
+    def painter(self, color: str | CellFunction, look: Look) -> Painter:
+        """The colours that number places: by row, column, index, tile, bank, or what a function says."""
+        layout = self.panel.whole
+        if not isinstance(color, str):
+            return lambda row, column, cell: paint_from(color(self.coordinate(row, column), cell))
+        if color == "none":
+            return lambda row, column, cell: palette.PLAIN
+        if color == "index":
+            return lambda row, column, cell: palette.ramp(self.index(row, column), 0, layout.size - 1)
+        if color == "bank":
+            return lambda row, column, cell: (
+                look.hue(cell % _BANKS, _BANKS, usual="ordered") if type(cell) is int else palette.PLAIN
+            )
+        if color in ("row", "column"):
+            return lambda row, column, cell: look.hue(row if color == "row" else column)
+        height = extents(layout)[0]
+        if color == "tile":
+            return lambda row, column, cell: look.hue(self.index(row, column) // height)
+        down, across = self.modes
+        raked = color == "rake"
+        # Tiles are numbered colexicographically over the two modes.
+        count = _tile_number(mode_size(down) - 1, down, raked=raked) + 1
+        return lambda row, column, cell: look.hue(
+            _tile_number(row, down, raked=raked) + count * _tile_number(column, across, raked=raked)
+        )
+
+    def marked(self, pattern: Coordinate) -> frozenset[int]:
+        """The cells whose coordinate `pattern` selects."""
+        if pattern is None:
+            return frozenset()
+        shape = self.panel.whole.shape
+        entries = pattern if isinstance(pattern, tuple) and isinstance(shape, tuple) else (pattern,)
+        shapes = as_tuple(shape)
+        if len(entries) != len(shapes):
+            raise DrawError(
+                f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show(shape)} {len(shapes)}"
+            )
+        return frozenset(
+            cell
+            for cell, at in enumerate(self.cells)
+            if at is not None and _matches(self.coordinate(*at[:2]), entries, shapes)
+        )
+
+    def detail(self, cell: int) -> str:
+        """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`, and of a tensor at offset 100 `, 100 + 9 = 109` after it."""
+        row, column = self.rows[cell // len(self.columns)], self.columns[cell % len(self.columns)]
+        if row is None or column is None:
+            return "left out: the picture shows the corners"
+        crd = self.coordinate(row, column)
+        whole = self.panel.whole
+        inner = crd if isinstance(whole.shape, tuple) else crd[0]
+        total, start = value_sum(whole, inner), self.panel.start
+        if start:
+            value = whole(inner)
+            total += f", {start} + {show(value)} = {show(moved(start, value))}"
+        return f"{show(crd)} → index {self.index(row, column)} → {total}"
 
 
 def paint_from(answer: object) -> str:
@@ -291,24 +315,6 @@ def _tile_number(index: int, shape: IntTuple, *, raked: bool) -> int:
     return index % first if raked else index // first
 
 
-def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
-    """The cells whose coordinate `pattern` selects."""
-    if pattern is None:
-        return frozenset()
-    shape = table.panel.whole.shape
-    entries = pattern if isinstance(pattern, tuple) and isinstance(shape, tuple) else (pattern,)
-    shapes = as_tuple(shape)
-    if len(entries) != len(shapes):
-        raise DrawError(
-            f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show(shape)} {len(shapes)}"
-        )
-    return frozenset(
-        cell
-        for cell, at in enumerate(table.cells)
-        if at is not None and _matches(table.coordinate(*at[:2]), entries, shapes)
-    )
-
-
 def written(pattern: object) -> str:
     """A coordinate or a tiler as CuTe writes it."""
     if isinstance(pattern, tuple):
@@ -327,21 +333,6 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
     if not (isinstance(pattern, int) and 0 <= pattern < mode_size(shape)):
         raise DrawError(f"highlight: {written(pattern)} is no coordinate of a mode {show(shape)}; from 0, or _ for all")
     return crd2idx(crd, shape) == pattern
-
-
-def detail_of(table: Table, cell: int) -> str:
-    """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`, and of a tensor at offset 100 `, 100 + 9 = 109` after it."""
-    row, column = table.rows[cell // len(table.columns)], table.columns[cell % len(table.columns)]
-    if row is None or column is None:
-        return "left out: the picture shows the corners"
-    crd = table.coordinate(row, column)
-    whole = table.panel.whole
-    inner = crd if isinstance(whole.shape, tuple) else crd[0]
-    total, start = value_sum(whole, inner), table.panel.start
-    if start:
-        value = whole(inner)
-        total += f", {start} + {show(value)} = {show(moved(start, value))}"
-    return f"{show(crd)} → index {table.index(row, column)} → {total}"
 
 
 MOST_TERMS = 12

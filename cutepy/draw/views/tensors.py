@@ -20,7 +20,7 @@ from ..grid import ELLIPSIS, Figure, Grid, clean
 from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
-from .table import COLORS, LABELS, Panel, as_layout, detail_of, panels, table_of
+from .table import COLORS, LABELS, Panel, as_layout, panels
 
 
 @runtime_checkable
@@ -65,7 +65,7 @@ def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
     plain = layout_grid(
         panel, Look("none" if color == "value" else color, "none" if label == "data" else label, look.style)
     )
-    table = table_of(panel, look.style.limit)
+    table = panel.table(look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
     elements: dict[int, object] = {}
     found: dict[int, str] = {}  # what is said of each element
@@ -90,7 +90,7 @@ def _data_grid(tensor: TensorLike, panel: Panel, look: Look) -> Grid:
         labels=tuple(labels),
         paints=tuple(paints),
         hints=tuple(hints),
-        detail=lambda cell: detail_of(table, cell) + found.get(cell, ""),
+        detail=lambda cell: table.detail(cell) + found.get(cell, ""),
         least_width=1,
     )
 

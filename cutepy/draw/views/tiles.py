@@ -20,7 +20,7 @@ from ..grid import ELLIPSIS, Figure, Grid
 from ..look import Look, named
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import Owners, legend_of, number_set, owners_of
-from .table import LABELS, Panel, as_layout, paint_from, panels, table_of, written
+from .table import LABELS, Panel, as_layout, paint_from, panels, written
 
 LARGEST_TILED = 1 << 20
 
@@ -177,7 +177,7 @@ def _tiled(panel: Panel, tiles: Sequence[Place], count: int, look: Look) -> Grid
 
 
 def _places(panel: Panel, tiles: Sequence[Place], look: Look) -> list[Place | None]:
-    table = table_of(panel, look.style.limit)
+    table = panel.table(look.style.limit)
     return [None if at is None else tiles[table.index(*at[:2])] for at in table.cells]
 
 
