@@ -11,18 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..errors import LayoutError
-from ..layout import (
-    Layout,
-    bank_conflicts,
-    composition,
-    conflict_free,
-    group_modes,
-    right_inverse,
-    select,
-    transactions,
-    unflatten,
-    vectorised,
-)
+from ..layout import Layout, composition, conflict_free, group_modes, right_inverse, select, unflatten, vectorised
+from ..layout.algebra.banks import bank_conflicts, transactions
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.thread_values import WIDEST
 from ..layout.values.composed import AnyLayout

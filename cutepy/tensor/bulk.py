@@ -19,20 +19,11 @@ from ..layout.values.coordinates import _, has_basis, has_underscore, keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
 from ..layout.values.layout import flat_modes, offset_bounds
 from ..lazy import numpy as np
-from .engine import (
-    Array,
-    CoordinateEngine,
-    Moved,
-    Scalars,
-    ViewEngine,
-    check_writable,
-    fit_values,
-    reached,
-    strided_numbers,
-)
+from .engine import Array, CoordinateEngine, Moved, ViewEngine, check_writable, fit_values, reached, strided_numbers
 from .guard import both
 
 if TYPE_CHECKING:
+    from .engine import Scalars
     from .tensor import Tensor
 
 Modes = tuple[tuple[int, ...], tuple[int, ...]]

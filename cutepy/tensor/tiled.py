@@ -11,21 +11,9 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from ..errors import TensorError
-from ..layout import (
-    Layout,
-    append,
-    complement,
-    composition,
-    group_modes,
-    logical_divide,
-    logical_product,
-    make_layout,
-    rank,
-    right_inverse,
-    tiled_product,
-    zipped_divide,
-)
+from ..layout import Layout, append, composition, group_modes, make_layout, rank, right_inverse
 from ..layout.algebra.recast import upcast
+from ..layout.algebra.tile import complement, logical_divide, logical_product, tiled_product, zipped_divide
 from ..layout.values.coordinates import Underscore, _
 from ..layout.values.int_tuple import product_each
 from ..layout.values.methods import NotebookRepr

@@ -297,15 +297,12 @@ class Image:
 
     def greatest(self, start: int) -> int:
         """The greatest value of `start` XOR any combination of the columns."""
-        # Re-reduce by highest bits: greedily setting the highest free bit maximises an XOR (linear basis).
-        highest: dict[int, int] = {}
+        # Reduced by highest bits, no two of which are one: setting the highest that is free maximises an XOR.
+        basis: list[int] = []
         for vector, _ in self.pivots.values():
-            while vector:
-                top = vector.bit_length()
-                if top not in highest:
-                    highest[top] = vector
-                    break
-                vector ^= highest[top]
-        for top in sorted(highest, reverse=True):
-            start = max(start, start ^ highest[top])
+            for other in basis:
+                vector = min(vector, vector ^ other)
+            basis.append(vector)
+        for vector in sorted(basis, reverse=True):
+            start = max(start, start ^ vector)
         return start
