@@ -22,8 +22,7 @@ from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
 from ..look import VIEWS, Look, View, ViewName
 from .banks import Bits
-from .compare import Compare
-from .layouts import Plain
+from .layouts import Compare, Plain
 from .owners import Moves
 from .steps import Steps, refused, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
