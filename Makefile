@@ -4,10 +4,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# A file at a time (tests/workers.py), the longest first, then folder by folder: devices, browsers and the docs site come
-# early, pages of seconds at the end. One worker more than there are cores: some wait for a browser.
+# A file at a time, the longest first, then folder by folder: devices, browsers and the docs site come early, pages of
+# seconds at the end. One worker more than there are cores: some wait for a browser.
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
-PYTEST_FLAGS ?= --workers $(WORKERS)
+PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check bench docs explorer mesh fuzz laws clean
 .DELETE_ON_ERROR:

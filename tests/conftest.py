@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -38,6 +39,16 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The file that runs longest goes first, so that no worker waits for another one in the end."""
     items.sort(key=lambda item: item.path.name != "test_without.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`, as `scheduling` does it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from scheduling import Scheduling
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -17,8 +17,7 @@ REQUIRE = {"wgpu": "CUTEPY_REQUIRE_DEVICE", "dawn": "CUTEPY_REQUIRE_DAWN"}
 _missing: dict[str, str] = {}
 
 
-def pytest_process_begins() -> None:
-    show_swiftshader()
+show_swiftshader()
 
 
 @pytest.fixture(scope="session", params=["wgpu", "dawn"])

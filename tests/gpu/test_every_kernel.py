@@ -1,7 +1,7 @@
 """Every kernel of the project and of its examples: proven, guarded, accused of nothing, accepted by Tint and NVRTC.
 
-They are traced once for all of these, which takes half a minute: one worker runs both files of this name
-(`tests/workers.py`).
+They are traced once for all of these, which takes half a minute: `tests/conftest.py` has one worker run both files of
+this name.
 """
 
 import os
