@@ -29,6 +29,9 @@ collect_ignore = [] if find_spec("sphinx") else ["cutepy/sphinxext.py"]
 if not find_spec("z3"):
     collect_ignore += ["cutepy/gpu/verify/smt_encoding.py", "cutepy/gpu/verify/z3_prover.py"]
 
+# Each core has a worker of its own: products of NumPy's take one thread.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The tests judge cutepy's own prover, and tell what it leaves undecided; those of z3 name it.
 os.environ.setdefault("CUTEPY_PROVER", "cutepy")
 
@@ -61,12 +64,10 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """An example in a docstring that asks for a device is skipped where there is none."""
-    asking = [item for item in items if isinstance(item, DoctestItem) and _asks_for_a_device(item)]
-    if asking and NoDevice():
-        for item in asking:
-            item.add_marker(pytest.mark.skip(reason="no device"))
+    if isinstance(item, DoctestItem) and _asks_for_a_device(item) and NoDevice():
+        pytest.skip("no device")
 
 
 def _asks_for_a_device(item: DoctestItem) -> bool:
