@@ -41,6 +41,13 @@ FLOATS = {
     "ldexp": "ldexp(f, i32(b % 9u) - 4)",
     "faceForward": "faceForward(vec2f(f, g), vec2f(g, 1.0), vec2f(f, f)).y",
     "reflect": "reflect(vec2f(f, g), vec2f(0.6, 0.8)).x",
+    "mix": "mix(vec2f(f, g), vec2f(g, 1.0), 0.3).x",
+    "step": "step(0.5, f) + 2.0 * step(vec2f(g, f), vec2f(f, 1.0)).y",
+    "saturate": "saturate(vec2f(f, g)).x",
+    "quantizeToF16": "quantizeToF16(f / 3.0)",
+    "cross": "dot(cross(vec3f(f, g, 1.0), vec3f(g, 2.0, f)), vec3f(1.0, 2.0, 4.0))",
+    "distance": "distance(vec2f(f, g), vec2f(g, 1.0)) + distance(f, g)",
+    "normalize": "normalize(vec3f(f, g, 1.0)).y + length(f)",
     "determinant": "determinant(mat3x3f(f, 1.0, g, 2.0, g, 3.0, f, f, 0.5))",
     "transpose": "(transpose(mat2x3f(f, g, 1.0, 2.0, 3.0, f)) * vec3f(1.0, 2.0, 3.0)).y",
 }
@@ -73,3 +80,12 @@ def test_a_function_is_read_as_a_device_computes_it(name: str, device: Device) -
         np.testing.assert_array_equal(ours, theirs)
     else:
         np.testing.assert_allclose(ours.view(np.float32), theirs.view(np.float32), rtol=1e-4, atol=1e-4)
+
+
+def test_what_wgsl_makes_of_its_own_functions_a_shader_does_not_change() -> None:
+    """`distance` is a length: WGSL's, also in a shader with a function of that name."""
+    x = np.arange(N, dtype=np.uint32)
+    text = (
+        "fn length(v: vec2f) -> f32 { return 7.0; }" + HEAD + "  y[t] = u32(distance(vec2f(0.0), vec2f(3.0, 4.0)));\n}"
+    )
+    assert set(read(text, x)) == {5} and set(read(text.replace("distance(vec2f(0.0), ", "length("), x)) == {7}

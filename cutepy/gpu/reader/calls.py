@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import reduce
+from functools import cache, partial, reduce
 
-from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from .. import ir
 from ..ir.operators import SUBGROUP
 from ..ir.simplify import simplify
-from .memory import ArrayType, AtomicType, Items, Place, StructType, Value, VectorType
-from .syntax import SyntaxNode
+from .memory import ArrayType, AtomicType, Items, Place, StructType, Value, VectorType, lanes_of
+from .syntax import SyntaxNode, parse
 from .textures import TextureReader
 
 #: Functions of numbers, by the IR's name.
@@ -33,10 +33,34 @@ _FUNCTIONS = {
 _ANY_LANES = frozenset(
     "subgroupInclusiveMul subgroupExclusiveMul subgroupElect quadBroadcast quadSwapX quadSwapY quadSwapDiagonal".split()
 )
-#: Functions that are made of others: of vectors and floats, of bits, of 16-bit parts.
-_VECTORS = frozenset("transpose determinant smoothstep faceForward reflect ldexp quantizeToF16 modf".split())
-_BITS = frozenset("extractBits insertBits firstLeadingBit firstTrailingBit".split())
-_PARTS = frozenset("pack2x16snorm pack2x16unorm unpack2x16snorm unpack2x16unorm".split())
+#: Functions that are made of others: what they are of their operands, by WGSL's own words. Those that `_EACH` has are
+#: of numbers, lane by lane; a name that begins with two underscores is no shader's.
+_EACH = {
+    "__hermite": "t: t * t * (3.0 - 2.0 * t)",
+    "__leading": "x: select(31 - countLeadingZeros(x), -1, x == 0)",
+    "__snorm": "x: u32(i32(floor(0.5 + 32767.0 * clamp(x, -1.0, 1.0)))) & 0xFFFF",
+    "__unorm": "x: u32(i32(floor(0.5 + 65535.0 * clamp(x, 0.0, 1.0)))) & 0xFFFF",
+    "firstLeadingBit": "x: __leading(select(x, ~x, x < 0))",
+    "firstTrailingBit": "x: select(countTrailingZeros(x), -1, x == 0)",
+    "ldexp": "x, e: x * exp2(f32(e))",
+    "mix": "a, b, t: a * (1.0 - t) + b * t",
+    "quantizeToF16": "x: f32(f16(x))",
+    "saturate": "x: clamp(x, 0.0, 1.0)",
+    "smoothstep": "low, high, x: __hermite(clamp((x - low) / (high - low), 0.0, 1.0))",
+    "step": "edge, x: select(0.0, 1.0, edge <= x)",
+}
+_MADE = _EACH | {
+    "cross": "a, b: a.yzx * b.zxy - a.zxy * b.yzx",
+    "distance": "a, b: length(a - b)",
+    "faceForward": "x, i, n: select(-x, x, dot(i, n) < 0.0)",
+    "length": "v: sqrt(dot(v, v))",
+    "normalize": "v: v / length(v)",
+    "pack2x16snorm": "v: __snorm(v.x) | __snorm(v.y) << 16",
+    "pack2x16unorm": "v: __unorm(v.x) | __unorm(v.y) << 16",
+    "reflect": "v, n: v - 2.0 * dot(n, v) * n",
+    "unpack2x16snorm": "w: max(vec2(f32(bitcast<i32>(w << 16) >> 16), f32(bitcast<i32>(w) >> 16)) / 32767.0, -1.0)",
+    "unpack2x16unorm": "w: vec2(f32(w << 16 >> 16), f32(w >> 16)) / 65535.0",
+}
 #: Functions of whole words, whose operands are numbers or the lanes of one vector.
 _WORDS = frozenset(
     "pack2x16float pack4x8snorm pack4x8unorm unpack2x16float unpack4x8snorm unpack4x8unorm unpack4xI8 unpack4xU8"
@@ -59,7 +83,7 @@ class CallReader(TextureReader):
 
     def call(self, node: SyntaxNode, scope: Mapping[str, Value]) -> Value:
         name, line = node.text, node.line
-        found = self.nodes.get(name)
+        found = self.nodes.get(name) if line else None  # a definition speaks of WGSL's own functions
         if found is not None and found.kind == "function":
             return self.inlined(node, found, scope)
         arguments = node.pieces[1:]
@@ -84,7 +108,7 @@ class CallReader(TextureReader):
             value = self.read(self.value(argument, scope))
             later = isinstance(value, ir.Expr | Items) and any(map(self.calls, arguments[number + 1 :]))
             values.append(self.kept("argument", value) if later else value)
-        self.line = line
+        self.line = line or self.line
         if self.is_type(node.part(0)):
             return self.constructed(node, values)
         if name == "bitcast":
@@ -120,60 +144,23 @@ class CallReader(TextureReader):
             return reduce(lambda a, b: self.binary("|" if name == "any" else "&", a, b), lanes_of(*values))
         if name == "dot":
             return self.dot(*values)
-        if name in ("length", "distance", "normalize"):
-            between = self.product(SyntaxNode("binary", node.line, "-"), *values) if name == "distance" else values[0]
-            lanes = lanes_of(between)
-            size = self.function("sqrt", self.dot(lanes, lanes))
-            return self.each(lambda x: self.binary("/", x, size), between) if name == "normalize" else size
-        if name == "mix":
-            return self.each(
-                lambda a, b, t: self.binary("+", self.binary("*", a, self.binary("-", 1.0, t)), self.binary("*", b, t)),
-                *values,
-            )
-        if name == "saturate":
-            return self.each(lambda x: self.function("clamp", x, 0.0, 1.0), values[0])
-        if name == "step":
-            return self.each(lambda edge, x: self.selected(self.binary("<=", edge, x), 1.0, 0.0), *values)
-        if name in _VECTORS or name in _BITS or name in _PARTS:
-            return self.composed(name, values)
-        if name == "cross":
-            (a, b, c), (x, y, z) = (tuple(value) if isinstance(value, Items) else () for value in values)
-            pairs = ((b, z, c, y), (c, x, a, z), (a, y, b, x))
-            return Items(self.binary("-", self.binary("*", p, q), self.binary("*", r, s)) for p, q, r, s in pairs)
+        if name in _MADE:
+            return self.each(partial(self.made, name), *values) if name in _EACH else self.made(name, *values)
+        if name in ("extractBits", "insertBits"):
+            return self.each(partial(self.bits, name), *values)
+        if name == "transpose":
+            return Items(Items(row) for row in zip(*columns_of(values[0]), strict=True))
+        if name == "determinant":
+            return self.determinant(columns_of(values[0]))
+        if name == "modf":
+            whole = self.each(lambda x: self.function("trunc", x), values[0])
+            return {"fract": self.each(lambda x, w: self.binary("-", x, w), values[0], whole), "whole": whole}
         raise self.refuse(node, f"the function {name} is not read")
 
-    def composed(self, name: str, values: list[Value]) -> Value:
-        """A function of WGSL that is made of others."""
-        match name:
-            case "transpose" if isinstance(values[0], Items):
-                columns = [column for column in values[0] if isinstance(column, Items)]
-                return Items(Items(row) for row in zip(*columns, strict=True))
-            case "determinant" if isinstance(values[0], Items):
-                return self.determinant([column for column in values[0] if isinstance(column, Items)])
-            case "smoothstep":
-                return self.each(self.smooth, *values)
-            case "faceForward":
-                return self.each(
-                    lambda x: self.selected(self.binary("<", self.dot(*values[1:]), 0.0), x, self.unary("-", x)),
-                    values[0],
-                )
-            case "reflect":
-                twice = self.binary("*", 2.0, self.dot(values[1], values[0]))
-                return self.each(lambda x, n: self.binary("-", x, self.binary("*", twice, n)), *values)
-            case "ldexp":
-                return self.each(lambda x, e: self.binary("*", x, self.function("exp2", self.cast(e, f32))), *values)
-            case "quantizeToF16":
-                return self.each(lambda x: ir.cast(ir.cast(self.scalar(x, f32), f16), f32), values[0])
-            case "modf":
-                whole = self.each(lambda x: self.function("trunc", x), values[0])
-                return {"fract": self.each(lambda x, w: self.binary("-", x, w), values[0], whole), "whole": whole}
-            case "pack2x16snorm" | "pack2x16unorm" if isinstance(values[0], Items):
-                low, high = (self.rounded(x, name) for x in values[0])
-                return ir.binary("|", low, ir.binary("<<", high, ir.const(16)))
-            case "unpack2x16snorm" | "unpack2x16unorm":
-                word = self.scalar(values[0], u32)
-                return Items(self.spread(ir.binary("<<", word, ir.const(up)), name) for up in (16, 0))
-        return self.each(lambda *items: self.bits(name, *items), *values)
+    def made(self, name: str, *values: Value) -> Value:
+        """A function that is made of others."""
+        names, node = _definition(name)
+        return self.read(self.value(node, dict(zip(names, values, strict=True))))
 
     def determinant(self, columns: list[Items]) -> Value:
         """By the first column."""
@@ -186,42 +173,15 @@ class CallReader(TextureReader):
             total = self.binary("-" if row % 2 else "+", total, term)
         return total
 
-    def smooth(self, low: Value, high: Value, x: Value) -> Value:
-        t = self.function("clamp", self.binary("/", self.binary("-", x, low), self.binary("-", high, low)), 0.0, 1.0)
-        return self.binary("*", self.binary("*", t, t), self.binary("-", 3.0, self.binary("*", 2.0, t)))
-
-    def rounded(self, value: Value, name: str) -> ir.Expr:
-        """A float of -1 to 1, or 0 to 1, as 16 bits."""
-        signed = "snorm" in name
-        limited = self.function("clamp", value, -1.0 if signed else 0.0, 1.0)
-        whole = self.function("floor", self.binary("+", 0.5, self.binary("*", 32767.0 if signed else 65535.0, limited)))
-        return ir.binary("&", ir.cast(ir.cast(whole, i32), u32), ir.const(0xFFFF))
-
-    def spread(self, high: ir.Expr, name: str) -> Value:
-        """The float that the upper 16 bits are."""
-        if "unorm" in name:
-            return self.binary("/", ir.cast(ir.binary(">>", high, ir.const(16)), f32), 65535.0)
-        signed = ir.binary(">>", ir.cast(high, i32, bits=True), ir.const(16))
-        return self.function("max", self.binary("/", ir.cast(signed, f32), 32767.0), -1.0)
-
     def bits(self, name: str, *values: Value) -> Value:
-        """Functions of the bits of one number."""
+        """Some bits of a number, or a number with other ones in their place."""
         number = self.scalar(values[0])
         dtype = number.dtype
-        if name == "firstTrailingBit":
-            count = ir.call("trailing_zeros", number)
-            return ir.select(ir.binary("==", number, ir.const(0, dtype)), self.ones(dtype), count)
-        if name == "firstLeadingBit":
-            if dtype is i32:
-                number = ir.select(ir.binary("<", number, ir.const(0, i32)), ir.unary("~", number), number)
-            zeros = ir.call("leading_zeros", number)
-            top = ir.binary("-", ir.const(31, dtype), zeros)
-            return ir.select(ir.binary("==", number, ir.const(0, dtype)), self.ones(dtype), top)
         low, many = (self.scalar(value, u32) for value in values[-2:])
         low = simplify(ir.call("min", low, ir.const(32)))
         many = simplify(ir.call("min", many, 32 - low))
         by, none = low & 31, ir.binary("==", many, ir.const(0))
-        ones = ir.select(ir.binary("==", many, ir.const(32)), self.word(-1, u32), (1 << (many & 31)) - 1)
+        ones = ir.select(ir.binary("==", many, ir.const(32)), ir.const(-1), (1 << (many & 31)) - 1)
         if name == "insertBits":
             mask = ir.cast(ones << by, dtype)
             put = ir.binary("<<", self.scalar(values[1], dtype), by) & mask
@@ -230,14 +190,6 @@ class CallReader(TextureReader):
             return number >> by & ones
         left = ir.binary("<<", number, 32 - many - low & 31)
         return ir.select(none, ir.const(0, dtype), ir.binary(">>", left, 32 - many & 31))
-
-    def ones(self, dtype: DType) -> ir.Expr:
-        return self.word(-1, dtype)
-
-    def word(self, bits: int, dtype: DType) -> ir.Expr:
-        """A number of 32 bits by its bits."""
-        bits &= 0xFFFFFFFF
-        return ir.const(bits - (1 << 32) if dtype is i32 and bits >> 31 else bits, dtype)
 
     def selected(self, condition: Value, then: Value, other: Value) -> Value:
         like = next((v.dtype for v in (then, other) if isinstance(v, ir.Expr)), None)
@@ -326,6 +278,14 @@ class CallReader(TextureReader):
         return ir.cast(number, dtype)
 
 
-def lanes_of(*values: Value) -> Items:
-    """The numbers of vectors and numbers, in a row."""
-    return Items(lane for value in values for lane in (value if isinstance(value, Items) else [value]))
+def columns_of(matrix: Value) -> list[Items]:
+    """The columns of a matrix."""
+    return [column for column in (matrix if isinstance(matrix, Items) else ()) if isinstance(column, Items)]
+
+
+@cache
+def _definition(name: str) -> tuple[tuple[str, ...], SyntaxNode]:
+    """The operands of a function that is made of others, and what it is, on line 0."""
+    names, _, text = _MADE[name].partition(": ")
+    (constant,) = parse(f"const made = {text};", line=0)
+    return tuple(names.split(", ")), constant.part(1)

@@ -84,7 +84,7 @@ class ModuleReader(ABC):
         """A value where this type is asked for."""
 
     def refuse(self, node: SyntaxNode | None, why: str) -> KernelError:
-        return KernelError(f"line {node.line if node else self.line}: {why}")
+        return KernelError(f"line {(node and node.line) or self.line}: {why}")
 
     @property
     def place(self) -> str:

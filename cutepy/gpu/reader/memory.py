@@ -168,3 +168,8 @@ class Place:
 def length_of(leaf: Leaf) -> int:
     """How many numbers an array of the IR has."""
     return prod(leaf.extents)
+
+
+def lanes_of(*values: Value) -> Items:
+    """The numbers of vectors and numbers, in a row."""
+    return Items(lane for value in values for lane in (value if isinstance(value, Items) else [value]))

@@ -59,15 +59,15 @@ class SyntaxNode:
         return [part for part in self.parts if part is not None]
 
 
-def parse(text: str) -> tuple[SyntaxNode, ...]:
-    """The declarations of a module, in order. Raises KernelError with the line where it is no WGSL."""
-    return _Parser(text).module()
+def parse(text: str, line: int = 1) -> tuple[SyntaxNode, ...]:
+    """The declarations of a module, which begins on that line. Raises KernelError with the line where it is no WGSL."""
+    return _Parser(text, line).module()
 
 
-def _tokens(text: str) -> list[tuple[str, str, int]]:
+def _tokens(text: str, line: int) -> list[tuple[str, str, int]]:
     """(class, text, line) of each token; block comments nest."""
     found: list[tuple[str, str, int]] = []
-    at, line = 0, 1
+    at = 0
     while True:
         blank = _BLANK.match(text, at)
         assert blank is not None
@@ -95,8 +95,8 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 class _Parser:
     """One pass over the tokens, by recursive descent."""
 
-    def __init__(self, text: str) -> None:
-        self.tokens = _tokens(text)
+    def __init__(self, text: str, line: int) -> None:
+        self.tokens = _tokens(text, line)
         self.at = 0
 
     # Tokens.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator as op
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import reduce
 from math import fmod
-from typing import Any
 
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from .. import ir
+from ..ir.operators import FOLD
 from .declared import LETTERS, ModuleReader
 from .memory import (
     ArrayType,
@@ -24,6 +23,7 @@ from .memory import (
     Value,
     Variable,
     VectorType,
+    lanes_of,
     leaves_of,
     length_of,
 )
@@ -297,8 +297,7 @@ class ValueReader(ModuleReader):
 
     def dot(self, left: Value, right: Value) -> Value:
         products = self.each(lambda a, b: self.binary("*", a, b), left, right)
-        assert isinstance(products, Items)
-        return reduce(lambda a, b: self.binary("+", a, b), products)
+        return reduce(lambda a, b: self.binary("+", a, b), lanes_of(products))
 
     def binary(self, operator: str, left: Value, right: Value) -> Value:
         if isinstance(left, int | float) and isinstance(right, int | float):
@@ -358,19 +357,10 @@ def _number(text: str) -> Scalar:
     return number
 
 
-#: Operators of two literals. Remainders have the sign of the dividend, in WGSL as in C.
-_OF_LITERALS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": op.add, "-": op.sub, "*": op.mul, "&": op.and_, "|": op.or_, "^": op.xor, "<<": op.lshift, ">>": op.rshift,
-    "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,
-}  # fmt: skip
-
-
 def _folded(operator: str, left: int | float, right: int | float) -> Scalar:
-    """An operator of two literals without types."""
-    if operator in _OF_LITERALS:
-        result = _OF_LITERALS[operator](left, right)
-        return ir.const(result, bool_) if isinstance(result, bool) else result
-    if isinstance(left, float) or isinstance(right, float):
-        return left / right if operator == "/" else fmod(left, right)
-    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    return quotient if operator == "/" else left - quotient * right
+    """An operator of two literals without types. Remainders have the sign of the dividend, in WGSL as in C."""
+    floats = isinstance(left, float) or isinstance(right, float)
+    if operator == "%" and floats:
+        return fmod(left, right)
+    result = FOLD["//" if operator == "/" and not floats else operator](left, right)
+    return ir.const(result, bool_) if isinstance(result, bool) else result
