@@ -15,8 +15,8 @@ import numpy as np
 from ..ir import Binary, Const, Expr, Select
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import Points, Unknown, linear
-from .model import Access, Gathering, Model, named
-from .verdict import Claim, Status, Verdict, Witness
+from .model import Access, Gathering, Model, located, named
+from .verdict import Claim, Status, Verdict, Witness, concluded, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,8 @@ def _decide_array(model: Model, array: str, addresses: list[_Address], factors: 
             why = f"{address.item.text} has to begin at a multiple of {address.unit}"
             return Verdict(Claim.ALIGNED, Status.REFUTED, why, array, witness)
         if reason:
-            place = f" ({address.item.place})" if address.item.place else ""
-            undecided.append(f"{address.item.text}: {reason}{place}")
-    if undecided:
-        return Verdict(Claim.ALIGNED, Status.UNDECIDED, "; ".join(dict.fromkeys(undecided)), array)
-    return Verdict(
-        Claim.ALIGNED, Status.PROVEN, f"{len(addresses)} addresses" if len(addresses) > 1 else "1 address", array
-    )
+            undecided.append(located(address.item, reason))
+    return concluded(Claim.ALIGNED, array, undecided, counted(len(addresses), "address"))
 
 
 def _addresses(model: Model) -> Iterator[_Address]:

@@ -36,7 +36,7 @@ from ..ir.simplify import simplify
 from ..targets.wgsl import show
 from .model import Access, BranchModel, ExitModel, Fence, Gathering, Item, LoopModel, Model, Repeat, SampleData, flat
 from .uniformity import uniform_fences
-from .verdict import Claim, Status, Verdict, Witness
+from .verdict import Claim, Status, Verdict, Witness, counted
 
 #: Added to the order of a loop's number where it stands for another iteration.
 _OTHER = 1 << 20
@@ -251,8 +251,7 @@ def decide_barriers(model: Model) -> Verdict:
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
                 undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
                 return _divided(model, fence, Claim.UNIFORM_BARRIERS) or undecided
-    count = len(model.fences)
-    return Verdict(Claim.UNIFORM_BARRIERS, Status.PROVEN, f"{count} barriers" if count != 1 else "1 barrier")
+    return Verdict(Claim.UNIFORM_BARRIERS, Status.PROVEN, counted(len(model.fences), "barrier"))
 
 
 def decide_whole(model: Model) -> list[Verdict]:
@@ -273,8 +272,7 @@ def decide_whole(model: Model) -> list[Verdict]:
                 reason = f"{gathering.text}: nothing tells that all threads of a subgroup agree on {texts}"
                 undecided = Verdict(Claim.WHOLE_SUBGROUPS, Status.UNDECIDED, reason)
                 return [_divided(model, gathering, Claim.WHOLE_SUBGROUPS) or undecided]
-    count = len(model.gatherings)
-    proven = Verdict(Claim.WHOLE_SUBGROUPS, Status.PROVEN, f"{count} places" if count > 1 else "1 place")
+    proven = Verdict(Claim.WHOLE_SUBGROUPS, Status.PROVEN, counted(len(model.gatherings), "place"))
     return [proven] if model.gatherings else []
 
 

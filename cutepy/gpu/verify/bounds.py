@@ -34,8 +34,8 @@ from ..ir import (
 )
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear, quotient, remainder, simplify
-from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, named
-from .verdict import Claim, Status, Verdict, Witness
+from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, located, named
+from .verdict import Claim, Status, Verdict, Witness, concluded, counted
 
 
 def sum_of(model: Model, value: Expr) -> Wrapping:
@@ -509,11 +509,9 @@ def decide_array(model: Model, buffer: Buffer, accesses: list[Access], racing: S
         if witness is not None:
             return Verdict(Claim.IN_BOUNDS, Status.REFUTED, f"it has {buffer.length} elements", buffer.name, witness)
         if reason:
-            undecided.append(f"{access.text}: {reason}" + (f" ({access.place})" if access.place else ""))
-    if undecided:
-        return Verdict(Claim.IN_BOUNDS, Status.UNDECIDED, "; ".join(dict.fromkeys(undecided)), buffer.name)
-    count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
-    return Verdict(Claim.IN_BOUNDS, Status.PROVEN, f"{count}, {buffer.length} elements", buffer.name)
+            undecided.append(located(access, reason))
+    count = counted(len(accesses), "access")
+    return concluded(Claim.IN_BOUNDS, buffer.name, undecided, f"{count}, {buffer.length} elements")
 
 
 def _bounded(model: Model, access: Access) -> bool:

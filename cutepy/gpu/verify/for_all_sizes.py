@@ -22,8 +22,8 @@ from ..ir import Binary, Buffer, Call, Const, Expr, Param, SizeFacts, nodes
 from ..ir.ranges import Integers, domain, exact, range_of
 from .bounds import facts_of, near, product_limits, restrict, sum_of
 from .conflicts import Ownership, owned_by
-from .model import Access, Form, GuardFacts, Judged, Model
-from .verdict import Claim, Status, Verdict
+from .model import Access, Form, GuardFacts, Judged, Model, located
+from .verdict import Claim, Status, Verdict, concluded, counted
 
 Sum = Affine[Expr, int]
 Products = Mapping[Expr, tuple[int, Expr, Expr]]
@@ -55,17 +55,13 @@ def decide_coordinates(model: Model, buffer: Buffer, accesses: Sequence[Access])
             if (judged := model.judged.get(asked)) is None:
                 judged = model.judged[asked] = judge(model, coordinate, extent, facts)
             if judged.reason:
-                where = f" ({access.place})" if access.place else ""
-                reasons.setdefault(f"{access.text}: {judged.reason}{where}")
+                reasons.setdefault(located(access, judged.reason))
             for condition in judged.conditions:
                 conditions.setdefault(_key(condition), condition)
-    if reasons:
-        return Verdict(Claim.IN_BOUNDS, Status.UNDECIDED, "; ".join(reasons), buffer.name)
-    count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
-    found = tuple(conditions.values())
+    found = () if reasons else tuple(conditions.values())
     given = f", given {said(model, found)}" if found else ""
-    reason = f"{count}, for all sizes{given}"
-    return Verdict(Claim.IN_BOUNDS, Status.PROVEN, reason, buffer.name, conditions=found)
+    proven = f"{counted(len(accesses), 'access')}, for all sizes{given}"
+    return replace(concluded(Claim.IN_BOUNDS, buffer.name, reasons, proven), conditions=found)
 
 
 def decide_all(model: Model) -> list[Verdict]:

@@ -20,7 +20,7 @@ from ..ir.simplify import from_linear, simplify
 from ..targets.wgsl import show
 from .bounds import facts_of, last_of, reach
 from .model import Access, BranchModel, Domain, Fence, Item, LoopModel, Model, Repeat, flat, named
-from .verdict import Claim, Status, Verdict, Witness
+from .verdict import Claim, Status, Verdict, Witness, concluded
 
 #: Kinds of iterations of one loop, and of all loops that stand in one another; entries of a table.
 _KINDS, _NESTED, _ROWS = 1 << 11, 1 << 14, 1 << 20
@@ -68,15 +68,11 @@ def decide_written(model: Model) -> list[Verdict]:
     for buffer in model.kernel.local:
         if buffer in read:
             witness, doubt = run.witnesses.get(buffer), run.doubts.get(buffer, run.doubt)
+            claim, refuted = Claim.WRITTEN_BEFORE_READ, "nobody wrote it before"
+            verdict = concluded(claim, buffer.name, [doubt] if doubt else [], f"{buffer.length} elements")
             if witness is not None:
-                reason = "nobody wrote it before"
-                verdicts.append(Verdict(Claim.WRITTEN_BEFORE_READ, Status.REFUTED, reason, buffer.name, witness))
-            elif doubt:
-                verdicts.append(Verdict(Claim.WRITTEN_BEFORE_READ, Status.UNDECIDED, doubt, buffer.name))
-            else:
-                verdicts.append(
-                    Verdict(Claim.WRITTEN_BEFORE_READ, Status.PROVEN, f"{buffer.length} elements", buffer.name)
-                )
+                verdict = Verdict(claim, Status.REFUTED, refuted, buffer.name, witness)
+            verdicts.append(verdict)
     return verdicts
 
 

@@ -24,7 +24,7 @@ from ..ir.waits import waiting
 from ..targets.wgsl import show
 from .model import Model
 from .register_state import Cell
-from .verdict import Claim, Status, Verdict
+from .verdict import Claim, Status, Verdict, counted
 
 #: The comparison with its sides exchanged.
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "==": "=="}
@@ -296,5 +296,4 @@ def decide_loops(model: Model) -> Verdict:
         return Verdict(
             Claim.BOUNDED_LOOPS, Status.UNDECIDED, f"{name}{where} may step over its end {show(loop.stmt.stop)}"
         )
-    count = len(model.loops)
-    return Verdict(Claim.BOUNDED_LOOPS, Status.PROVEN, f"{count} loops" if count != 1 else "1 loop")
+    return Verdict(Claim.BOUNDED_LOOPS, Status.PROVEN, counted(len(model.loops), "loop"))

@@ -123,6 +123,11 @@ class Gathering:
         return counters_of(self.loops)
 
 
+def located(item: Access | Gathering, reason: str) -> str:
+    """A reason that is about an access or a place, with its line."""
+    return f"{item.text}: {reason}" + (f" ({item.place})" if item.place else "")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fence(Gathering):
     """A barrier, for a whole workgroup: whether it is one of bindings, and its statement."""

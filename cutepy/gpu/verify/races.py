@@ -22,7 +22,7 @@ from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexamp
 from .for_all_sizes import decide_coordinates, owned_by_coordinates
 from .model import MOST, Access, Domain, Model, SampleData, typed
 from .replay import met
-from .verdict import Claim, Status, Verdict
+from .verdict import Claim, Status, Verdict, concluded, counted
 
 
 def unmoved(accesses: Sequence[Access]) -> tuple[Access, ...]:
@@ -166,8 +166,7 @@ def decide_races(model: Model) -> list[Verdict]:
         changed = not verbs <= {Verb.READS}
         if buffer.space == AddressSpace.WORKGROUP and changed:
             answers = _within(model, buffer, shared)
-            count = f"{len(shared)} places" if len(shared) > 1 else "1 place"
-            verdicts.append(_verdict(buffer, answers, verbs, f"between barriers in {count}"))
+            verdicts.append(_verdict(buffer, answers, verbs, f"between barriers in {counted(len(shared), 'place')}"))
         elif buffer.shape and changed:
             verdicts.append(_verdict(buffer, _by_coordinates(model, buffer, bindings), verbs, "for all sizes"))
         elif buffer.space == AddressSpace.STORAGE and changed:
@@ -214,10 +213,7 @@ def _verdict(buffer: Buffer, answers: list[Answer], verbs: set[Verb], where: str
     for answer in answers:
         if answer.witness is not None:
             return Verdict(Claim.NO_RACES, Status.REFUTED, met(answer.witness), buffer.name, answer.witness)
-    reasons = [a.reason for a in answers if a.status is Status.UNDECIDED]
-    if reasons:
-        return Verdict(Claim.NO_RACES, Status.UNDECIDED, "; ".join(dict.fromkeys(reasons)), buffer.name)
-    if verbs == {Verb.UPDATES}:
-        return Verdict(Claim.NO_RACES, Status.PROVEN, "only atomics touch it", buffer.name)
     atomics = "or is touched by atomics only, " if Verb.UPDATES in verbs else ""
-    return Verdict(Claim.NO_RACES, Status.PROVEN, f"every element has one owner {atomics}{where}", buffer.name)
+    owned_ = f"every element has one owner {atomics}{where}"
+    proven = "only atomics touch it" if verbs == {Verb.UPDATES} else owned_
+    return concluded(Claim.NO_RACES, buffer.name, [a.reason for a in answers if a.reason], proven)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ..ir import Buffer
 from .bounds import decide_array
 from .model import Access, Model
-from .verdict import Claim, Status, Verdict
+from .verdict import Claim, Status, Verdict, concluded, counted
 
 
 def decide_shapes(model: Model, racing: Set[Buffer]) -> list[Verdict]:
@@ -37,10 +37,7 @@ def _array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buf
             return Verdict(Claim.INSIDE_ITS_SHAPE, Status.REFUTED, reason, buffer.name, witness)
         if verdict.status is Status.UNDECIDED:
             undecided.append(f"a mode of {extent}: {verdict.reason}")
-    if undecided:
-        return Verdict(Claim.INSIDE_ITS_SHAPE, Status.UNDECIDED, "; ".join(undecided), buffer.name)
-    count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
-    return Verdict(Claim.INSIDE_ITS_SHAPE, Status.PROVEN, count, buffer.name)
+    return concluded(Claim.INSIDE_ITS_SHAPE, buffer.name, undecided, counted(len(accesses), "access"))
 
 
 def _modes(accesses: Iterable[Access]) -> Iterator[Access]:

@@ -23,7 +23,8 @@ A model of the formulas is a candidate only: the interpreter replays it before a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
@@ -159,7 +160,7 @@ class Encoding:
         """What is said of orders of arrays, at indices that an invocation reads and at those of one that is `moved`."""
         found: list[Term] = []
         for (buffer, order), (first, many) in self.orders.items():
-            content, below = self.content(buffer), (lambda a, b: a <= b) if buffer.dtype is i32 else z3.ULE
+            content, below = self.content(buffer), _law("<=", buffer.dtype)
             indices = list({x.get_id(): x for x in self.looked_at.get(buffer, ())}.values())[:_SORTED]
             for low, high in [(a, moved(b)) for a in indices for b in indices] + [
                 (moved(a), b) for a in indices for b in indices
@@ -265,7 +266,7 @@ class Encoding:
                 case ir.Unary(op=op):
                     found = {"-": lambda x: -x, "~": lambda x: ~x, "!": z3.Not}[op](operands[0])
                 case ir.Binary(op=op, left=left):
-                    found = _binary(op, *operands, signed=left.dtype is i32)
+                    found = _binary(op, operands[0], operands[1], left.dtype)
                 case ir.Cast(value=value, dtype=dtype):
                     found = _cast(operands[0], value.dtype, dtype)
                 case ir.Call(name=name):
@@ -273,8 +274,7 @@ class Encoding:
         return self.unknown(path, node.dtype, 1) if found is None else found
 
     def _call(self, name: str, operands: list[Value], node: ir.Call, path: _Path) -> Value:
-        signed = node.dtype is i32
-        less: Callable[[Term, Term], Term] = (lambda a, b: a < b) if signed else z3.ULT
+        less = _law("<", node.dtype)
         if node.args[0].dtype not in (u32, i32):
             return self._vote(name, operands[0], path) if name in ("subgroup_all", "subgroup_any") else None
         match name:
@@ -287,7 +287,7 @@ class Encoding:
                 raised = z3.If(less(x, low), low, x)
                 return z3.If(less(high, raised), high, raised)
             case "abs":
-                return z3.If(operands[0] < 0, -operands[0], operands[0]) if signed else operands[0]
+                return z3.If(less(operands[0], 0), -operands[0], operands[0])
         return None
 
     def _vote(self, name: str, own: Term, path: _Path) -> Term:
@@ -333,7 +333,7 @@ class Encoding:
             return None
         if node not in self.params:
             term = self.params[node] = z3.BitVec(f"param_{name}", 32)
-            below: Callable[[Term, Term], Term] = (lambda a, b: a <= b) if dtype is i32 else z3.ULE
+            below = _law("<=", dtype)
             self.common += [below(_number(node.lo), term), below(term, _number(node.hi))]
         return self.params[node]
 
@@ -635,7 +635,7 @@ class Encoding:
         if most is not None and same:
             return (z3.ULT(z3.ZeroExt(1, k), most),), start + step * wide, True
         free = self.free(path, z3.BitVecSort(32))
-        below: Callable[[Term, Term], Term] = (lambda a, b: a < b) if signed else z3.ULT
+        below = _law("<", stmt.var.dtype)
         if not same:
             return (below(free, now[0]),), free, False
         grown: Callable[[Term], Term] = (lambda x: z3.SignExt(34, x)) if signed else (lambda x: z3.ZeroExt(34, x))
@@ -664,12 +664,11 @@ class Encoding:
     ) -> _Path:  # fmt: skip
         """Registers and the last barrier after the loop, and what holds there."""
         start, stop, step = bounds
-        signed = stmt.var.dtype is i32
         leading = [s for s in stmt.body if not isinstance(s, ir.Let | ir.Comment)]
         one = stop is None and len(left) == 1 and isinstance(leading[0], ir.Break) and not leading[0].last
         total: Term = None
         if stop is not None and not left and exact:
-            less = (start < stop) if signed else z3.ULT(start, stop)
+            less = _law("<", stmt.var.dtype)(start, stop)
             total = z3.simplify(z3.If(less, z3.UDiv(stop - start - 1, step) + 1, _number(0)))
         elif one:
             total = self.free(path, z3.BitVecSort(32), shared=bool(waits))
@@ -757,45 +756,37 @@ def _choose(test: Term, then: Value, other: Value) -> Value:
     return then if then.eq(other) else z3.If(test, then, other)
 
 
-def _binary(op: str, a: Term, b: Term, *, signed: bool) -> Term:
+#: What operators of the IR are on vectors of bits, of both signs or of one; those of truth values.
+_LAWS: dict[str, Callable[[Term, Term], Term]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "==": operator.eq, "!=": operator.ne, "<<": lambda a, b: a << (b & 31),
+}  # fmt: skip
+_SIGNED = _LAWS | {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, ">>": lambda a, b: a >> (b & 31),
+    "//": operator.truediv, "%": z3.SRem,
+}  # fmt: skip
+_UNSIGNED = _LAWS | {
+    "<": z3.ULT, "<=": z3.ULE, ">": z3.UGT, ">=": z3.UGE, ">>": lambda a, b: z3.LShR(a, b & 31),
+    "//": z3.UDiv, "%": z3.URem,
+}  # fmt: skip
+_TRUTHS = {"&": z3.And, "|": z3.Or, "^": z3.Xor, "==": operator.eq, "!=": operator.ne}
+
+
+def _law(op: str, dtype: DType) -> Callable[[Term, Term], Term]:
+    """An operator on numbers of a type."""
+    laws: Mapping[str, Callable[[Term, Term], Term]] = _SIGNED if dtype is i32 else _UNSIGNED
+    return laws[op]
+
+
+def _binary(op: str, a: Term, b: Term, dtype: DType) -> Term:
+    """An operator on values of a type; None where it has no rule."""
     if z3.is_bool(a):
-        laws = {"&": z3.And, "|": z3.Or, "^": z3.Xor, "==": lambda x, y: x == y, "!=": lambda x, y: x != y}
-        return laws[op](a, b) if op in laws else None
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "&":
-            return a & b
-        case "|":
-            return a | b
-        case "^":
-            return a ^ b
-        case "<<":
-            return a << (b & 31)
-        case ">>":
-            return a >> (b & 31) if signed else z3.LShR(a, b & 31)
-        case "//" | "%":
-            whole = op == "//"
-            found = (a / b if whole else z3.SRem(a, b)) if signed else (z3.UDiv if whole else z3.URem)(a, b)
-            zero = z3.simplify(b == 0)
-            return found if z3.is_false(zero) else z3.If(zero, a if whole else _number(0), found)
-        case "==":
-            return a == b
-        case "!=":
-            return a != b
-        case "<":
-            return a < b if signed else z3.ULT(a, b)
-        case "<=":
-            return a <= b if signed else z3.ULE(a, b)
-        case ">":
-            return a > b if signed else z3.UGT(a, b)
-        case ">=":
-            return a >= b if signed else z3.UGE(a, b)
-    return None
+        return _TRUTHS[op](a, b) if op in _TRUTHS else None
+    found = _law(op, dtype)(a, b)
+    if op not in ("//", "%"):
+        return found
+    zero = z3.simplify(b == 0)
+    return found if z3.is_false(zero) else z3.If(zero, a if op == "//" else _number(0), found)
 
 
 def _cast(value: Term, source: DType, target: DType) -> Term:

@@ -1,6 +1,6 @@
 """What a verification says: verdicts, each with the invocations and the address that refute a claim."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -137,6 +137,21 @@ class Verdict:
         given = f", given {' and '.join(self.given)}" if self.given else ""
         witness = f"; {self.witness}" if self.witness else ""
         return f"{self.status:<9}  {self.claim}{about}: {self.reason}{given}{witness}"
+
+
+def concluded(claim: Claim, array: str, undecided: Iterable[str], proven: str) -> Verdict:
+    """The verdict on a claim that nothing refutes: undecided for these reasons, each said once, else `proven`."""
+    reasons = "; ".join(dict.fromkeys(undecided))
+    return Verdict(claim, Status.UNDECIDED if reasons else Status.PROVEN, reasons or proven, array)
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things, in words.
+
+    >>> counted(1, "access"), counted(2, "access"), counted(0, "loop")
+    ('1 access', '2 accesses', '0 loops')
+    """
+    return f"{number} {thing}" + ("es" if thing.endswith("s") else "s") * (number != 1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -79,15 +79,14 @@ def test_an_operator_is_what_constants_fold_to(op: str, dtype: object) -> None:
             continue
         folded = binary(op, const(a, dtype), const(b, u32 if op in ("<<", ">>") else dtype))  # type: ignore[arg-type]
         assert isinstance(folded, Const)
-        signed = dtype is i32
-        assert number(_binary(op, term(a), term(b), signed=signed), signed=signed) == int(folded.value), (a, op, b)
+        assert number(_binary(op, term(a), term(b), dtype), signed=dtype is i32) == int(folded.value), (a, op, b)
 
 
 @pytest.mark.parametrize("op", ["&", "|", "^", "==", "!="])
 def test_an_operator_on_truth_values(op: str) -> None:
     for a, b in product([False, True], repeat=2):
         wanted = {"&": a and b, "|": a or b, "^": a != b, "==": a == b, "!=": a != b}[op]
-        assert number(_binary(op, z3.BoolVal(a), z3.BoolVal(b), signed=False)) == wanted
+        assert number(_binary(op, z3.BoolVal(a), z3.BoolVal(b), bool_)) == wanted
 
 
 def test_casts() -> None:
