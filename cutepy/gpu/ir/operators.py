@@ -32,6 +32,9 @@ COMPARE: dict[str, Callable[[Number, Number], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+#: What a comparison is with its sides exchanged, and what it is not.
+SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 INSTEAD = {
     ("/", "i"): "; use //",
     ("/", "u"): "; use //",

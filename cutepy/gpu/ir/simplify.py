@@ -7,16 +7,14 @@ become `* // %`, one spelling for all rules; what was written in bits is noted, 
 says is an exact sum is divided or compared; where a sum may wrap, the division stays.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import gcd
 
 from ...layout.affine import Affine, Congruent, within
 from ...tensor.dtypes import DType, bool_
 from . import Binary, Call, Const, Expr, Param, arena, binary, cast, const, rewrite, variables
-from .operators import U32_LIMIT
+from .operators import NEGATED, SWAPPED, U32_LIMIT
 from .ranges import Exact, Sum, domain, exact, linear, range_of
-
-_SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def simplify(value: Expr) -> Expr:
@@ -30,6 +28,11 @@ def simplify(value: Expr) -> Expr:
     Sources: the rules for index arithmetic of Halide and TVM, proved here by the property tests only.
     """
     return value if value.floats else rewrite(value, _step, arena().simple)
+
+
+def replaced(value: Expr, put: Mapping[Expr, Expr], memo: dict[Expr, Expr] | None = None) -> Expr:
+    """`value`, simplified, with other nodes in the place of some; `memo` is kept between calls with one table."""
+    return simplify(rewrite(value, lambda node: put.get(node, node), {} if memo is None else memo))
 
 
 def _step(value: Expr) -> Expr:
@@ -287,7 +290,7 @@ def _bits(op: str, left: Expr, right: Expr) -> Expr:
 def _compare(op: str, left: Expr, right: Expr) -> Expr:
     """A comparison of integers, decided by ranges or divided by a common factor."""
     if isinstance(left, Const):
-        left, right, op = right, left, _SWAPPED[op]
+        left, right, op = right, left, SWAPPED[op]
     if isinstance(right, Const):
         return _compare_constant(op, left, int(right.value))
     form, other = exact(left), exact(right)
@@ -341,7 +344,6 @@ def _compare_constant(op: str, left: Expr, number: int) -> Expr:
 def _decide(op: str, difference: tuple[int, int]) -> Expr | None:
     """`left op right` if the interval of left - right settles it."""
     lo, hi = difference
-    # The intervals of left - right for which the comparison always, or never, holds.
+    # The intervals of left - right for which the comparison always holds; never where its opposite always does.
     always = {"<": hi < 0, "<=": hi <= 0, ">": lo > 0, ">=": lo >= 0, "==": lo == hi == 0, "!=": lo > 0 or hi < 0}
-    never = {"<": lo >= 0, "<=": lo > 0, ">": hi <= 0, ">=": hi < 0, "==": lo > 0 or hi < 0, "!=": lo == hi == 0}
-    return const(True, bool_) if always[op] else const(False, bool_) if never[op] else None
+    return const(always[op], bool_) if always[op] or always[NEGATED[op]] else None

@@ -30,6 +30,7 @@ from .expr import (
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import Coordinates, binary, call, cast, component, load, select, unary, vector
 from .matrices import MATRIX, load_matrix, matrix_call
+from .operators import NEGATED
 from .stmt import AddressSpace, Block, Buffer, Stmt
 
 Rewrite = Callable[[Expr], Expr]
@@ -148,13 +149,10 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     return () if isinstance(condition, Const) and condition.value else (condition,)
 
 
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-
-
 def negated(condition: Expr) -> Expr:
     """A condition that holds where this one does not."""
-    if isinstance(condition, Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
-        return binary(_NEGATED[condition.op], condition.left, condition.right)
+    if isinstance(condition, Binary) and condition.left.dtype.kind in "iu" and condition.op in NEGATED:
+        return binary(NEGATED[condition.op], condition.left, condition.right)
     if isinstance(condition, Binary) and condition.dtype.kind == "b" and condition.op in "&|":
         other = "|" if condition.op == "&" else "&"
         return binary(other, negated(condition.left), negated(condition.right))

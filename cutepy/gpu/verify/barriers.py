@@ -28,11 +28,10 @@ from ..ir import (
     is_uniform,
     negated,
     nodes,
-    rewrite,
     var,
 )
 from ..ir.ranges import Integers, Unknown
-from ..ir.simplify import simplify
+from ..ir.simplify import replaced, simplify
 from ..targets.wgsl import show
 from .model import Access, BranchModel, ExitModel, Fence, Gathering, Item, LoopModel, Model, Repeat, SampleData, flat
 from .uniformity import uniform_fences
@@ -175,7 +174,7 @@ class _CutAtBarriers:
             last = _at(loop, const(loop.count - 1, loop.index.dtype))
             return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
         # 5. A loop under a condition: an iteration is the last where the condition fails for the next one.
-        begins, goes_on = (_put(loop.inside, {loop.index: n}, {}) for n in (zero, loop.index + 1))
+        begins, goes_on = (replaced(loop.inside, {loop.index: n}) for n in (zero, loop.index + 1))
         ends = binary("|", negated(goes_on), loop.index >= loop.count - 1)
         tail = _where(piece.tail, conjuncts(simplify(ends))) + passing
         # Passed without a barrier where no iteration happens, or all pass none.
@@ -226,16 +225,12 @@ def _at(loop: LoopModel, number: Expr) -> Callable[[Access], Access]:
     def moved(access: Access) -> Access:
         return replace(
             access,
-            index=_put(access.index, put, memo),
-            guards=tuple(_put(g, put, memo) for g in access.guards),
-            counters=tuple((name, _put(c, put, memo)) for name, c in access.counters),
+            index=replaced(access.index, put, memo),
+            guards=tuple(replaced(g, put, memo) for g in access.guards),
+            counters=tuple((name, replaced(c, put, memo)) for name, c in access.counters),
         )
 
     return moved
-
-
-def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
-    return simplify(rewrite(value, lambda node: put.get(node, node), memo))
 
 
 def decide_barriers(model: Model) -> Verdict:

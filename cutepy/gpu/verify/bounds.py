@@ -4,7 +4,7 @@ Indices are sums over ids, and guards say that sums are 0 or less: enough to bou
 constant of a sum is a table: one number for each thread.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -33,7 +33,7 @@ from ..ir import (
     rewrite,
 )
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
-from ..ir.simplify import from_linear, quotient, remainder, simplify
+from ..ir.simplify import from_linear, quotient, remainder, replaced, simplify
 from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, located, named
 from .verdict import Claim, Status, Verdict, Witness, concluded, counted
 
@@ -454,12 +454,8 @@ def sides(values: tuple[Expr, ...], most: int = 16) -> Iterator[tuple[tuple[Expr
         other = simplify(negated(test))
         for said, left_out in ((test, other), (other, test)):
             put = {said: const(True, bool_), left_out: const(False, bool_)}
-            waiting.append(((*tests, *conjuncts(said)), tuple([_replaced(value, put) for value in chosen])))
+            waiting.append(((*tests, *conjuncts(said)), tuple([replaced(value, put) for value in chosen])))
     yield from () if waiting else found
-
-
-def _replaced(value: Expr, put: Mapping[Expr, Expr]) -> Expr:
-    return simplify(rewrite(value, lambda node: put.get(node, node), {}))
 
 
 #: Accesses of one array that are tried in full, where no bound settles them, and evaluations for the others.

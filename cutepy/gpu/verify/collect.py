@@ -8,11 +8,11 @@ from ...errors import KernelError
 from ...layout.affine import Affine, Interval
 from ...tensor.dtypes import MatrixType, bool_, u32
 from .. import ir
-from ..ir.operators import U32_LIMIT
+from ..ir.operators import SWAPPED, U32_LIMIT
 from ..ir.ranges import domain, linear, range_of
-from ..ir.simplify import simplify
+from ..ir.simplify import replaced, simplify
 from ..targets.wgsl import show
-from .loops import Recurrence, count_of, limits, replaced, with_cycles
+from .loops import Recurrence, count_of, limits, with_cycles
 from .model import (
     Access,
     BranchModel,
@@ -142,18 +142,14 @@ def range_under(value: ir.Expr, guards: tuple[ir.Expr, ...]) -> Interval:
     """Where `value` lies where all `guards` hold, as far as one of them compares it with something else."""
     low, high = range_of(value)
     for guard in guards:
-        if not isinstance(guard, ir.Binary) or guard.op not in _MIRRORED:
+        if not isinstance(guard, ir.Binary) or guard.op not in SWAPPED:
             continue
-        for mine, op, other in ((guard.left, guard.op, guard.right), (guard.right, _MIRRORED[guard.op], guard.left)):
+        for mine, op, other in ((guard.left, guard.op, guard.right), (guard.right, SWAPPED[guard.op], guard.left)):
             if mine is value:
                 (least, most), strict = range_of(other), len(op) == 1
                 high = min(high, most - strict) if op[0] in "<=" else high
                 low = max(low, least + strict) if op[0] in ">=" else low
     return low, high
-
-
-#: What a comparison is with its sides exchanged.
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +238,7 @@ class _Walk:
                 for test, holds in ((node.condition, True), (simplify(ir.negated(node.condition)), False)):
                     if set(ir.conjuncts(test)) <= set(guards):
                         taken[node.condition] = ir.const(holds, bool_)
-        return simplify(ir.rewrite(value, lambda node: taken.get(node, node), {})) if taken else value
+        return replaced(value, taken) if taken else value
 
     def change(self, node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Builtin):

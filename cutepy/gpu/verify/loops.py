@@ -18,16 +18,15 @@ from ...errors import hold
 from ...layout.affine import Interval, within
 from ...tensor.dtypes import u32
 from .. import ir
+from ..ir.operators import SWAPPED
 from ..ir.ranges import domain, linear, range_of
-from ..ir.simplify import simplify
+from ..ir.simplify import replaced, simplify
 from ..ir.waits import waiting
 from ..targets.wgsl import show
 from .model import Model
 from .register_state import Cell
 from .verdict import Claim, Status, Verdict, counted
 
-#: The comparison with its sides exchanged.
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "==": "=="}
 #: Iterations that halve or double a number of 32 bits, and one more.
 _BITS = 33
 #: The longest cycle of carried values that is looked for, in iterations.
@@ -152,11 +151,6 @@ def with_cycles(recurrences: Mapping[Cell, Recurrence], stays: Callable[[ir.Expr
     return cyclic
 
 
-def replaced(value: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
-    """`value`, simplified, after a substitution."""
-    return simplify(ir.rewrite(value, lambda node: values.get(node, node), {}))
-
-
 def _is_same(one: ir.Expr, other: ir.Expr) -> bool:
     """Whether two expressions are the same; constants of another arena are other objects."""
     if isinstance(one, ir.Const) and isinstance(other, ir.Const):
@@ -255,11 +249,11 @@ def limits(goes_on: ir.Expr, recurrences: Iterable[Recurrence], stays: Callable[
     begun = {recurrence.begin: recurrence for recurrence in recurrences}
     result = []
     for conjunct in ir.conjuncts(goes_on):
-        if not isinstance(conjunct, ir.Binary) or conjunct.op not in _MIRRORED or conjunct.left.dtype.kind not in "iu":
+        if not isinstance(conjunct, ir.Binary) or conjunct.op not in SWAPPED or conjunct.left.dtype.kind not in "iu":
             continue
         for op, side, bound in (
             (conjunct.op, conjunct.left, conjunct.right),
-            (_MIRRORED[conjunct.op], conjunct.right, conjunct.left),
+            (SWAPPED[conjunct.op], conjunct.right, conjunct.left),
         ):
             form = linear(side)
             atoms = [atom for atom in form.terms if isinstance(atom, ir.Var) and atom in begun]
