@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..errors import TensorError
 from ..lazy import numpy as np
-from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
+from .bulk import check_overlap, computed, mode_sizes, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
 from .tensor import Tensor, expect_tensors
 
@@ -59,8 +59,6 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
         return
     a = _factor(A, C).reshape((v, m, k), order="F")
     b = _factor(B, C).reshape((v, n, k), order="F")
-    if _accumulated(C, a, b):
-        return
     c = computed(C).reshape((v, m, n), order="F")
     if any(values.dtype == object for values in (a, b, c)):
         total = _by_element(a, b, c, getattr(C.engine, "fma", None) or (lambda a, b, c: a * b + c))
@@ -100,15 +98,6 @@ def _factor(tensor: Tensor, C: Tensor) -> Array:
     if values.dtype == object:
         return values
     return values.astype(np.promote_types(values.dtype, C.dtype.accumulator.numpy), copy=False)
-
-
-def _accumulated(C: Tensor, a: Array, b: Array) -> bool:
-    """Whether the engine of C has added the products itself: one that keeps C in registers adds whole vectors."""
-    offered = getattr(C.engine, "accumulate", None)
-    if offered is None or C.guard is not None:
-        return False
-    table = offset_table(C).reshape((a.shape[0], a.shape[1], b.shape[1]), order="F")
-    return bool(offered(table, a, b))
 
 
 def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars, Scalars], Scalars]) -> Array:

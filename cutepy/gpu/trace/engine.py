@@ -7,7 +7,7 @@ under one predicate become one vec2 or vec4 access; loads are named where they h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +50,6 @@ class BufferEngine:
     writable: bool = True
     at: ir.Coordinates = ir.NO_COORDINATES
     first: Sum = ORIGIN
-    known: dict[bytes, list[tuple[ir.Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
 
     apart: ClassVar[bool] = True
 
@@ -89,37 +88,6 @@ class BufferEngine:
             return a * b + c
         wide = self.dtype.accumulator
         return ir.call("fma", *[x if x.dtype is f32 else ir.cast(x, wide) for x in map(self._expr, (a, b, c))])
-
-    def accumulate(self, table: Array, a: Array, b: Array) -> bool:
-        """`self[table[v, m, n]] += sum over k of a[v, m, k] * b[v, n, k]` in registers, a vector at a time; False, and
-        nothing done, for other memory. What `gemm` emits element by element comes to the same, the longer way.
-        """
-        if (
-            self.buffer.space != ir.AddressSpace.PRIVATE
-            or table.dtype == object
-            or self.dtype.accumulator is not self.dtype
-        ):
-            return False
-        _, m, n = table.shape
-        key = table.tobytes()
-        # 1. The vector accesses of the accumulators, and which row of a and column of b each lane takes.
-        if key not in self.known:
-            accesses = _accesses(self.trace, table, None, self.most, store=True)
-            last = [(access, [p[-1] for p in access.positions]) for access in accesses]
-            self.known[key] = [
-                (access.index, tuple([p // n for p in ps]), tuple([p // (m * n) * n + p % n for p in ps]))
-                for access, ps in last
-            ]
-        place, slices = user_place(), range(a.shape[2])
-        # 2. Load, add all products along k, store: one vector at a time.
-        left = [_Lanes(a[..., k].reshape(-1), self) for k in slices]
-        right = [_Lanes(b[..., k].reshape(-1), self) for k in slices]
-        for index, rows, columns in self.known[key]:
-            total = ir.load(self.buffer, index, lanes=len(rows), place=place)
-            for k in slices:
-                total = self.fma(left[k][rows], right[k][columns], total)
-            self.trace.emit(ir.Store(self.buffer, index, total, place))
-        return True
 
     def _expr(self, value: Any) -> ir.Expr:
         if isinstance(value, ir.Expr):
@@ -304,18 +272,6 @@ class BufferEngine:
         if limits := beyond(number, dtype):
             raise KernelError(f"{place}: store of {number} in {self.name}, {limits}; use another element type")
         return ir.const(number, dtype)
-
-
-class _Lanes(dict[tuple[int, ...], ir.Expr]):
-    """Entries of `values`, packed as vectors, each made once."""
-
-    def __init__(self, values: Array, engine: BufferEngine) -> None:
-        super().__init__()
-        self.table, self.engine = values, engine
-
-    def __missing__(self, places: tuple[int, ...]) -> ir.Expr:
-        found = self[places] = pack([self.engine._expr(self.table[i]) for i in places])
-        return found
 
 
 def _accesses(
