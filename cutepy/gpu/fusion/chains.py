@@ -15,16 +15,7 @@ import numpy as np
 
 from ... import gpu
 from ...layout import Layout
-from ...tensor import (
-    DType,
-    Tensor,
-    bool_,
-    broadcast_to,
-    gpu_dtype,
-    is_row_major,
-    mode_layouts,
-    rules,
-)
+from ...tensor import DType, Tensor, bool_, broadcast_to, gpu_dtype, is_row_major, mode_layouts, rules
 from .. import CallCache
 from ..matmul.api import matmul
 from ..operations.domain import zipped

@@ -83,12 +83,7 @@ def scale_matrix(op: str, left: object, right: object) -> Expr:
 
 
 def load_matrix(
-    kind: DType,
-    buffer: Buffer,
-    index: Expr,
-    run: tuple[int, bool],
-    place: str = "",
-    at: Coordinates = NO_COORDINATES,
+    kind: DType, buffer: Buffer, index: Expr, run: tuple[int, bool], place: str = "", at: Coordinates = NO_COORDINATES
 ) -> Expr:
     """The read of a matrix of which `run` says the stride, and whether columns are neighbours; `at` as for `load`."""
     coordinates, shape = at

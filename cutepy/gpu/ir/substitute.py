@@ -12,10 +12,7 @@ Size3 = tuple[int, int, int]
 
 
 def substitute(
-    kernel: Kernel,
-    values: Mapping[str, float],
-    lengths: Mapping[str, int] | None = None,
-    grid: Size3 | None = None,
+    kernel: Kernel, values: Mapping[str, float], lengths: Mapping[str, int] | None = None, grid: Size3 | None = None
 ) -> Kernel:
     """`kernel` with these numbers for its parameters, these elements in its arrays, and this grid.
 

@@ -399,12 +399,7 @@ solve = Solve()
 
 
 def shared(
-    kind: object,
-    tile: AnyLayout | IntTuple,
-    *,
-    pad: int = 0,
-    name: str = "",
-    layout: Solve | None = None,
+    kind: object, tile: AnyLayout | IntTuple, *, pad: int = 0, name: str = "", layout: Solve | None = None
 ) -> Tensor:
     """A tensor in memory that the workgroup shares, of an element type or the type of a tensor; `tile` is its layout.
 

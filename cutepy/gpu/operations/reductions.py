@@ -30,18 +30,7 @@ from ...tensor import (
 from .. import ArgFold, Deferral, Expr, Fold, cached_launches
 from .copies import copy, filled
 from .domain import zipped
-from .fold import (
-    FoldPlan,
-    Pass,
-    Rows,
-    partial,
-    passes,
-    plan_for,
-    put_state,
-    rows_of,
-    run_passes,
-    splits_of,
-)
+from .fold import FoldPlan, Pass, Rows, partial, passes, plan_for, put_state, rows_of, run_passes, splits_of
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .softmax import softmax_sums_kernel
@@ -165,13 +154,7 @@ def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
 
 @gpu.kernel(sizes={"x": "(...)", "indices": "(...)", "best": "(?...)", "places": "(?...)"})
 def search_kernel(
-    x: Tensor,
-    indices: tuple[Tensor, ...],
-    best: Tensor,
-    places: Tensor,
-    *,
-    plan: FoldPlan,
-    greatest: bool,
+    x: Tensor, indices: tuple[Tensor, ...], best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool
 ) -> None:
     """best[i, s, b], places[i, s, b] = the greatest (or least) element that split s meets in row i of x, and its index.
 

@@ -14,18 +14,7 @@ from typing import Any, SupportsIndex
 from ... import gpu
 from ...layout import _ as ALL
 from ...layout import ceil_div, size
-from ...tensor import (
-    Tensor,
-    copy,
-    f32,
-    fill,
-    is_row_major,
-    make_tensor,
-    mode_sizes,
-    reduce_tree,
-    rules,
-    transform,
-)
+from ...tensor import Tensor, copy, f32, fill, is_row_major, make_tensor, mode_sizes, reduce_tree, rules, transform
 from .. import Expr, cached_launches
 from .domain import vector_width
 from .fold import (
@@ -112,13 +101,7 @@ def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[E
 
 
 @gpu.kernel(sizes={"x": "(...)", "tops": "(?...)", "totals": "(?...)"})
-def softmax_sums_kernel(
-    x: Tensor,
-    tops: Tensor,
-    totals: Tensor,
-    *,
-    plan: FoldPlan,
-) -> None:
+def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """tops[i, s, b] = the greatest element that split s meets in row i of x, totals[i, s, b] = the sum of
     exp(x - tops)."""
     rows, places = Rows(x, plan, size(tops, 1)), range(len(plan.heights))
@@ -150,14 +133,7 @@ def softmax_sums_kernel(
 
 
 @gpu.kernel(sizes={"x": "(...)", "y": "(...)", "tops": "(?...)", "totals": "(?...)"})
-def softmax_quotients_kernel(
-    x: Tensor,
-    y: Tensor,
-    tops: Tensor,
-    totals: Tensor,
-    *,
-    plan: FoldPlan,
-) -> None:
+def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :, b] = exp(x[i, :, b] - the greatest of tops[i, :, b]), over the sum of all totals of row i below that."""
     tiles, splits = ceil_div(size(x, 1), plan.tile[1]), size(tops, 1)
     rows = Rows(x, plan, ceil_div(tiles, TILES_AT_ONCE))

@@ -36,14 +36,7 @@ def merged(one: State, other: State) -> State:
 
 
 @gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
-def variance_kernel(
-    x: Tensor,
-    out: tuple[Tensor, ...],
-    over: float,
-    *,
-    plan: FoldPlan,
-    root: bool,
-) -> None:
+def variance_kernel(x: Tensor, out: tuple[Tensor, ...], over: float, *, plan: FoldPlan, root: bool) -> None:
     """The state of what split s takes of row i of x, at (i, s, b) of the three tensors `out`; where there is one
     tensor, its (i, 0, b) is the variance: the squared distances over `over`, or with `root` the root of that."""
     rows = Rows(x, plan, size(out[0], 1) if len(out) == 3 else 1)
@@ -82,14 +75,7 @@ def variance_kernel(
 
 
 @gpu.kernel(sizes={"x": "(...)", "out": "(?...)"})
-def merge_kernel(
-    x: tuple[Tensor, ...],
-    out: tuple[Tensor, ...],
-    over: float,
-    *,
-    plan: FoldPlan,
-    root: bool,
-) -> None:
+def merge_kernel(x: tuple[Tensor, ...], out: tuple[Tensor, ...], over: float, *, plan: FoldPlan, root: bool) -> None:
     """The variance in out[0] of rows whose parts have the states x."""
     rows, states, parts = Rows(x[0], plan, 1), empty_states(plan), empty_states(plan)
 

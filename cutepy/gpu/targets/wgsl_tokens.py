@@ -131,10 +131,7 @@ class Target:
 TINT = Target(
     "tint",
     ("enable subgroups;",),
-    (
-        "enable chromium_experimental_subgroup_matrix;",
-        "diagnostic(off, chromium.subgroup_matrix_uniformity);",
-    ),
+    ("enable chromium_experimental_subgroup_matrix;", "diagnostic(off, chromium.subgroup_matrix_uniformity);"),
     "subgroup_matrix_{0.role}<{0.element}, {0.columns}, {0.rows}>",
     "subgroupMatrixLoad<{type}>(&{name}, {index}, {order}, {stride}u)",
     "subgroupMatrixStore(&{name}, {index}, {value}, {order}, {stride}u);",

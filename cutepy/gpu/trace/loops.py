@@ -214,8 +214,7 @@ class Repeated(Block):
             old
             if register is None
             else replace(
-                initial_slot(self.trace, self.owner(name, at), register, old),
-                uniform=agreed and self.is_uniform(old),
+                initial_slot(self.trace, self.owner(name, at), register, old), uniform=agreed and self.is_uniform(old)
             )
             for at, (register, old) in leaves
         ]

@@ -223,13 +223,9 @@ def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
         compared.append(form)
     # Over integers: left < right is left - right + 1 <= 0.
     below, above = compared[0].plus(compared[1], -1), compared[1].plus(compared[0], -1)
-    new = {
-        "<": (below.moved(1),),
-        "<=": (below,),
-        ">": (above.moved(1),),
-        ">=": (above,),
-        "==": (below, above),
-    }[guard.op]
+    new = {"<": (below.moved(1),), "<=": (below,), ">": (above.moved(1),), ">=": (above,), "==": (below, above)}[
+        guard.op
+    ]
     return replace(facts, limits=(*facts.limits, *new))
 
 

@@ -21,17 +21,7 @@ from ..ir import AddressSpace, Binary, Const, ElementOrder, Expr, Load, Param, V
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear
 from .barriers import BarrierInterval
-from .bounds import (
-    Ascent,
-    ascent,
-    facts_of,
-    last_of,
-    near,
-    product_limits,
-    restrict,
-    sum_of,
-    times_bound,
-)
+from .bounds import Ascent, ascent, facts_of, last_of, near, product_limits, restrict, sum_of, times_bound
 from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, named, typed
 from .tickets import Ticket
 from .verdict import Status, Witness
