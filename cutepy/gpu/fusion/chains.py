@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from ... import gpu
-from ...layout import Layout
-from ...tensor import DType, Tensor, bool_, broadcast_to, gpu_dtype, is_row_major, mode_layouts, rules
+from ...tensor import DType, Tensor, bool_, broadcast_to, gpu_dtype, is_row_major, rules
 from .. import CallCache
 from ..matmul.api import matmul
-from ..operations.domain import zipped
 from ..operations.elements import Element, Operand, type_of, value_as
-from ..operations.fold import Lift, lifted_fold_kernel, partial, passes, plan_for, rows_of, run_passes, splits_of
+from ..operations.fold import Lift, lifted_fold_kernel, partial, passes, plan_for, run_passes, splits_of
 from ..operations.operand import ExecutionSite, place_of
 from ..operations.pointwise import Pointwise, PointwiseTuple, launch_parameter, type_of_number
-from ..operations.reductions import fold_of
+from ..operations.reductions import Reduction, fold_of
 
 Number = rules.Number | np.generic
 Ref = tuple[str, int]
@@ -133,24 +131,17 @@ def _folded(
 ) -> Tensor | None:
     # All tensors as (rows, columns, batch) of the chain's shape, with the result as (rows, 1, batch).
     name, axes, keepdims, option = reduction
-    reduced = rules.chosen_axes(name, len(shape), axes)
-    kept = [axis for axis in range(len(shape)) if axis not in reduced]
-    out = place.new(rules.folded_shape(shape, reduced, keepdims), rules.folded_type(name, dtype))
-    targets = mode_layouts(out)
-    if keepdims:
-        targets = [targets[axis] for axis in kept]
     wide = [broadcast_to(t, shape) for t in tensors]
-    modes = [mode_layouts(t) for t in wide]
-    columns = zipped([[own[axis] for axis in reduced] for own in modes])
-    kept_modes = [*[[own[axis] for axis in kept] for own in modes], targets]
-    found = None if columns is None else rows_of([*wide, out], kept_modes, [*columns, Layout(1, 0)])
+    call = Reduction(wide[0], rules.chosen_axes(name, len(shape), axes), keepdims)
+    out = place.new(call.shape, rules.folded_type(name, dtype))
+    found = call.rows(wide, out)
     if found is None:
         return None
     *sources, target = found
     # Planned by a tensor that repeats nothing, where there is one.
     first = max(sources, key=lambda t: (t.layout.cosize, is_row_major(t)))
     plan, fold = plan_for(first, *sources), fold_of(name, dtype, option)
-    splits, count = splits_of(first, plan), int(np.prod([shape[axis] for axis in reduced], dtype=np.int64))
+    splits, count = splits_of(first, plan), call.count
     into, last = (target, True) if splits == 1 else (partial(place, first, splits, fold.dtype), False)
     types = (*[t.dtype for t in tensors], *map(type_of_number, numbers))
     given = tuple([launch_parameter(number, types) for number in numbers])

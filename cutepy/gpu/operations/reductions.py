@@ -14,19 +14,7 @@ from typing import Any
 
 from ... import gpu
 from ...layout import Layout, ceil_div, coalesce, joined, size
-from ...tensor import (
-    DType,
-    Tensor,
-    f32,
-    fill,
-    make_tensor,
-    mode_layouts,
-    mode_sizes,
-    rules,
-    transform,
-    u32,
-    with_layout,
-)
+from ...tensor import DType, Tensor, f32, fill, make_tensor, mode_layouts, mode_sizes, rules, transform, u32
 from .. import ArgFold, Deferral, Expr, Fold, cached_launches
 from .copies import copy, filled
 from .domain import zipped
@@ -67,22 +55,27 @@ class Reduction:
         the operand's memory, or as (kept, reduced, batch, reduced). Axes of more factors are folded in a copy, in which
         they count as in NumPy.
         """
-        modes, targets = mode_layouts(self.tensor), mode_layouts(out)
-        if self.keepdims:
-            targets = [targets[axis] for axis in self.kept]
-        sources, rest = [modes[axis] for axis in self.kept], [modes[axis] for axis in self.reduced]
-        # An index over several axes counts the last one fastest.
-        columns = zipped([rest]) if self.merged else [coalesce(joined(rest[::-1]))]
-        if columns is not None:
-            found = rows_of((self.tensor, out), (sources, targets), (columns[0], Layout(1, 0)))
-            if found is not None and (self.merged or found[0].rank == 3):
-                return found[0], found[1]
-        fresh = place.new(tuple([mode.size for mode in (*sources, *rest)]), self.tensor.dtype)
-        copy(with_layout(self.tensor, [*sources, *rest]), fresh, engine=place.engine)
-        copied = mode_layouts(fresh)[: len(sources)]
-        found = rows_of((fresh, out), (copied, targets), (Layout(self.count, 1), Layout(1, 0)))
-        assert found is not None, "both are compact"
+        found = self.rows([self.tensor], out)
+        if found is None or not (self.merged or found[0].rank == 3):
+            order = [*self.reduced[::-1], *self.kept[::-1]]
+            fresh = place.new(mode_sizes(self.tensor), self.tensor.dtype, order)
+            copy(self.tensor, fresh, engine=place.engine)
+            found = self.rows([fresh], out)
+            assert found is not None, "both are compact"
         return found[0], found[1]
+
+    def rows(self, tensors: Sequence[Tensor], out: Tensor) -> list[Tensor] | None:
+        """Tensors of the operand's shape and the result as `rows_of` gives them; None where they have no rows in
+        common."""
+        modes, targets = [mode_layouts(t) for t in tensors], mode_layouts(out)
+        rest = [[own[axis] for axis in self.reduced] for own in modes]
+        # An index over several axes counts the last one fastest.
+        columns = zipped(rest) if self.merged else [coalesce(joined(own[::-1])) for own in rest]
+        kept = [[own[axis] for axis in self.kept] for own in modes]
+        if columns is None:
+            return None
+        left = [targets[axis] for axis in self.kept] if self.keepdims else targets
+        return rows_of([*tensors, out], [*kept, left], [*columns, Layout(1, 0)])
 
 
 def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> Iterator[Pass]:

@@ -274,10 +274,6 @@ class CudaPrinter(Printer):
             f"{value.name} of matrices of a subgroup as the IR has it; run the kernel on Dawn", value.place
         )
 
-    def show_Param(self, value: ir.Param, outer: int) -> str:
-        text = f"params.{self.name_of(value, value.name)}"
-        return f"__half({text})" if value.dtype is f16 else text
-
     def show_Unary(self, value: ir.Unary, outer: int) -> str:
         # -INT_MIN is undefined in C++, and INT_MIN in the IR.
         if value.op == "-" and value.dtype is i32 and range_of(value.value)[0] == domain(i32)[0]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, u32
+from ...tensor.dtypes import DType, f16, u32
 from .. import ir
 
 #: How tightly the operators of an expression bind: C's order, but for bits, which WGSL binds apart.
@@ -176,6 +176,11 @@ class Printer(ABC):
 
     def show_Var(self, value: ir.Var, outer: int) -> str:
         return self.name_of(value, value.name)
+
+    def show_Param(self, value: ir.Param, outer: int) -> str:
+        """A member of the parameters; no uniform type everywhere is f16, so such a one is an f32 there."""
+        text = f"params.{self.name_of(value, value.name)}"
+        return f"{self.type_name(f16)}({text})" if value.dtype is f16 else text
 
     def show_Builtin(self, value: ir.Builtin, outer: int) -> str:
         return self.IDS[value.name] + ("" if value.axis is None else f".{'xyz'[value.axis]}")

@@ -267,10 +267,6 @@ class WgslPrinter(Printer):
 
     # Expressions.
 
-    def show_Param(self, value: ir.Param, outer: int) -> str:
-        text = f"params.{self.name_of(value, value.name)}"
-        return f"f16({text})" if value.dtype is f16 else text
-
     def show_Cast(self, value: ir.Cast, outer: int) -> str:
         name = self.type_name(value.dtype, value.lanes)
         return f"bitcast<{name}>({self.show(value.value)})" if value.bits else f"{name}({self.show(value.value)})"
