@@ -1,8 +1,8 @@
 """Floats of 8 and 16 bits that no GPU computes with: from their bits to f32, and back by rounding once.
 
 Law: `widened` is exact, of subnormal numbers too; `narrowed` is the nearest number, of two the one whose last bit is 0.
-Bits are moved as whole numbers, for a device may take subnormal numbers for 0 and round as it likes; what is computed of
-floats has normal operands, and is exact where it is used.
+Bits are moved as whole numbers, for a device may take subnormal numbers for 0 and round as it likes; what is computed
+of floats has normal operands, and is exact where it is used.
 """
 
 from __future__ import annotations

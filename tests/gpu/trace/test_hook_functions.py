@@ -41,7 +41,5 @@ def test_an_expression_with_sides_is_named_by_its_line(decides: Callable[[object
         y[gpu.thread] = gpu.cast(decides(x[gpu.thread]), "f32")
 
     place = f"test_hook_functions.py:{inspect.getsourcelines(decides)[1] + 1}:"
-    with pytest.raises(
-        KernelError, match=f"held is .* the conditional expression at {place}"
-    ):
+    with pytest.raises(KernelError, match=f"held is .* the conditional expression at {place}"):
         k.ir(np.zeros(4, np.float32), np.zeros(4, np.float32))
