@@ -18,6 +18,7 @@ from cutepy import (
     gpu,
     local_tile,
     make_fragment_like,
+    make_ordered_layout,
     make_tensor,
     make_tiled_copy,
     make_tiled_mma,
@@ -33,7 +34,6 @@ ROWS, KEYS, RAISED = 128, 16, 8
 PRODUCTS = make_tiled_mma(
     subgroup_matrix((16, 16, 16), ("f16", "f16", "f32")), (4, 1, 1), (Layout((16, 4, 2), (1, 32, 16)), None, None)
 )
-COPIES = make_tiled_copy(universal_copy(4), Layout((KEYS, 8), (8, 1)), Layout((1, 4)))
 
 
 @gpu.kernel
@@ -47,8 +47,8 @@ def attention(Q, K, V, O, *, causal, window=None):  # Q, O (length, width, group
     gQ, gO = (local_tile(x(_, _, gpu.workgroup.y, head), (ROWS, width), (tile, 0)) for x in (Q, O))
     gK, gV = (local_tile(x(_, _, head), (KEYS, width), (_, 0)) for x in (K, V))
     sK, sV = (gpu.shared(K, Layout((KEYS, width), (width + 8, 1))) for _operand in "KV")
-    sS, sP = gpu.shared("f32", columns(36)), gpu.shared("f16", columns(40))
-    k, v = COPIES.thread(gK, sK), COPIES.thread(gV, sV)
+    sS, sP = gpu.shared("f32", Layout((ROWS, KEYS), (KEYS + 4, 1))), gpu.shared("f16", columns(40))
+    k, v = copies(width).thread(gK, sK), copies(width).thread(gV, sV)
     part_K, part_V = PRODUCTS.partition_B(sK, who), PRODUCTS.partition_B(select(sV, 1, 0), who)
     part_S, part_P = PRODUCTS.partition_C(sS, who), PRODUCTS.partition_A(sP, who)
     q = PRODUCTS.make_fragment_A(PRODUCTS.partition_A(gQ, who))
@@ -123,6 +123,12 @@ def attention(Q, K, V, O, *, causal, window=None):  # Q, O (length, width, group
 def columns(pitch):
     """A column of 32 rows for each subgroup, `pitch` elements from the next: matrices and rows meet no bank twice."""
     return Layout(((32, 4), KEYS), ((1, pitch * KEYS), pitch))
+
+
+def copies(width):
+    """Whole keys side by side, four columns a thread: vectors of neighbours meet no bank twice."""
+    threads = make_ordered_layout((PRODUCTS.threads * 4 // width, width // 4), (1, 0))
+    return make_tiled_copy(universal_copy(4), threads, Layout((1, 4)))
 
 
 def column(fragment, c):
