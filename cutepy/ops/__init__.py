@@ -56,8 +56,7 @@ def named_as(name: str) -> _Callable[..., _Tensor] | None:
 
 
 def _get(name: str) -> _Callable[..., _Tensor]:
-    found: _Callable[..., _Tensor] = globals().get(name) or __getattr__(name)
-    return found
+    return globals().get(name) or __getattr__(name)
 
 
 def __dir__() -> list[str]:

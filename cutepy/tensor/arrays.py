@@ -41,8 +41,7 @@ def _is_operand(other: object) -> bool:
 def _binary(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Tensor]:
     def method(self: Tensor, other: object) -> Tensor:
         operands = (other, self) if reflected else (self, other)
-        found: Tensor = getattr(operations(), name)(*operands) if _is_operand(other) else NotImplemented
-        return found
+        return getattr(operations(), name)(*operands) if _is_operand(other) else NotImplemented
 
     return method
 
@@ -53,11 +52,7 @@ def _both(name: str) -> tuple[Callable[[Any, Any], Tensor], Callable[[Any, Any],
 
 
 def _unary(name: str) -> Callable[[Any], Tensor]:
-    def method(self: Tensor) -> Tensor:
-        found: Tensor = getattr(operations(), name)(self)
-        return found
-
-    return method
+    return lambda self: getattr(operations(), name)(self)
 
 
 class ArrayMethods:

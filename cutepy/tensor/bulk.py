@@ -333,8 +333,7 @@ def _bytes_of(tensor: Tensor) -> Array:
     table, mask = offset_table(tensor), mask_table(tensor)
     start = table.ravel() if mask is None else table[mask]
     width = engine.memory.itemsize
-    addresses: Array = (start[:, None] * width + engine.address + np.arange(width)).ravel()
-    return addresses
+    return (start[:, None] * width + engine.address + np.arange(width)).ravel()
 
 
 def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:

@@ -251,8 +251,7 @@ class Window(NamedTuple):
         """The offset of each element from that of the first, as (rows, columns)."""
         # Offsets by broadcasting a column of row numbers against a row of column numbers.
         row, column = np.arange(matrix.rows)[:, None], np.arange(matrix.columns)
-        offsets: Array = row + column * self.stride if self.by_columns else row * self.stride + column
-        return offsets
+        return row + column * self.stride if self.by_columns else row * self.stride + column
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -345,8 +345,7 @@ def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
 
     `crd` is nested as the layout's shape. Raises CoordinateError where it is not.
     """
-    offset: object = layout(crd)  # type: ignore[arg-type]
-    return offset
+    return layout(crd)  # type: ignore[arg-type]
 
 
 CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", default=None)

@@ -20,21 +20,17 @@ from .small_floats import narrowed, widened
 class _HostLanguage(Language):
     """The language of decompositions over NumPy's arrays of 32-bit numbers."""
 
-    def call(self, name: str, *values: Any) -> Array:
-        function: Array = {"min": np.minimum, "max": np.maximum}[name](*values)
-        return function
+    def call(self, name: str, *values: Any) -> Any:
+        return {"min": np.minimum, "max": np.maximum}[name](*values)
 
-    def select(self, condition: Any, then: Any, other: Any) -> Array:
-        found: Array = np.where(condition, then, other)
-        return found
+    def select(self, condition: Any, then: Any, other: Any) -> Any:
+        return np.where(condition, then, other)
 
     def cast(self, value: Any, dtype: DType) -> Array:
-        found: Array = np.asarray(value).astype(dtype.numpy)
-        return found
+        return np.asarray(value).astype(dtype.numpy)
 
     def bits(self, value: Any, dtype: DType) -> Array:
-        found: Array = np.asarray(value).view(dtype.numpy)
-        return found
+        return np.asarray(value).view(dtype.numpy)
 
 
 _HOST = _HostLanguage()

@@ -161,8 +161,7 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         True
         """
         within = getattr(self.engine, "within", None)
-        engine: Engine = self.engine if within is None else within(_claims(crd, self.layout.shape))
-        return engine
+        return self.engine if within is None else within(_claims(crd, self.layout.shape))
 
     def _inside(self, crd: Place) -> Any:
         """The mask of one access; TensorIndexError where numbers tell that it is outside."""

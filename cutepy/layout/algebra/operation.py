@@ -198,10 +198,10 @@ def operation(
 
 
 def rearranging(
-    *, entries: tuple[int, ...] = (0,), layouts: int = 1, on_tensor: Elements = "none"
+    *, entries: tuple[int, ...] = (0,), on_tensor: Elements = "none"
 ) -> Callable[[Callable[Concatenate[First, Given], Result]], Rearranging[First, Given, Result]]:
     """Make a function that moves modes an operation on what has modes: layouts of every kind, tensors, int tuples."""
-    made: Any = operation(composed=on_inner, structural=True, entries=entries, layouts=layouts, on_tensor=on_tensor)
+    made: Any = operation(composed=on_inner, structural=True, entries=entries, on_tensor=on_tensor)
     decorator: Callable[[Callable[Concatenate[First, Given], Result]], Rearranging[First, Given, Result]] = made
     return decorator
 

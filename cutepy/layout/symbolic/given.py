@@ -211,8 +211,7 @@ def _subs_operand(operand: Any, table: Mapping[object, object]) -> object:
 def subs_offset(layout: ComposedLayout, values: Mapping[object, object]) -> Term:
     """The offset of a composed layout, which a slice may have made symbolic, with values for its symbols."""
     offset: Any = layout.offset
-    put_in: Term = _subs_operand(offset, dict(values)) if values else offset
-    return put_in
+    return _subs_operand(offset, dict(values)) if values else offset
 
 
 def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, Any]) -> dict[object, object]:

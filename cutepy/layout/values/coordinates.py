@@ -168,8 +168,7 @@ def mixed_codomain(stride: IntTuple) -> bool:
 def as_stride(value: int, path: tuple[int, ...]) -> int:
     """The stride of `value` steps along `path`; an integer where the path is empty."""
     along: Any = Basis(value, path)  # a basis stride stands where types say int
-    step: int = along if path else value
-    return step
+    return along if path else value
 
 
 class Underscore:

@@ -55,8 +55,7 @@ class Fact(NamedTuple):
         if self.sign in ("==", "!="):
             zero = more == 0 or getattr(more, "is_zero", None)
             return zero if zero is None or self.sign == "==" else not zero
-        nonnegative: bool | None = getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None)
-        return nonnegative
+        return getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None)
 
 
 class FactSource(NamedTuple):
@@ -85,8 +84,7 @@ class Facts:
 
 def whole(value: Any) -> Term:
     """A SymPy integer as an int; other expressions as they are."""
-    term: Term = int(value) if getattr(value, "is_Integer", False) else value
-    return term
+    return int(value) if getattr(value, "is_Integer", False) else value
 
 
 def check_symbol(symbol: object) -> None:

@@ -86,8 +86,7 @@ def formula_of(number: Any) -> Term:
     if type(number) is FollowedNumber:
         return number.formula
     value = number.item() if hasattr(number, "item") else number
-    found: Term = ("float", repr(value)) if type(value) is float else value
-    return found
+    return ("float", repr(value)) if type(value) is float else value
 
 
 def _arithmetic(op: str, apply: Callable[[int, int], int], neutral: int | None) -> tuple[Any, Any]:
