@@ -20,9 +20,23 @@ from ..errors import KernelError, TensorError
 from ..gpu import MatrixPlan, Plan
 from ..gpu import matmul as kernels
 from ..layout import from_modes
-from ..tensor import Array, DType, Tensor, TensorLike, as_tensor, bool_, copy, f32, from_array, functions, rules
-from ..tensor.bulk import common_refinement, mode_sizes
-from ..tensor.domain import mode_layouts, with_layout
+from ..tensor import (
+    Array,
+    DType,
+    Tensor,
+    TensorLike,
+    as_tensor,
+    bool_,
+    common_refinement,
+    copy,
+    f32,
+    from_array,
+    functions,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    with_layout,
+)
 from .blocks import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
 from .engine import Engine, chosen, delivered
 from .movement import contiguous, is_strided, permute, reshape

@@ -14,8 +14,18 @@ import numpy as np
 from ..errors import TensorError, shown
 from ..gpu import Device, operations
 from ..gpu import array as to_device
-from ..tensor import Tensor, TensorLike, as_dtype, as_tensor, f32, from_array, gpu_dtype, make_tensor, mode_sizes
-from ..tensor.engine import fit_values
+from ..tensor import (
+    Tensor,
+    TensorLike,
+    as_dtype,
+    as_tensor,
+    f32,
+    fit_values,
+    from_array,
+    gpu_dtype,
+    make_tensor,
+    mode_sizes,
+)
 from .manipulation import broadcast_arrays
 from .movement import contiguous, reshape
 from .pointwise import astype

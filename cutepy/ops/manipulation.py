@@ -13,8 +13,18 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import from_modes, joined
-from ..tensor import Tensor, TensorLike, as_tensor, from_array, functions, load_all, mode_sizes, rules
-from ..tensor.domain import mode_layouts, with_layout
+from ..tensor import (
+    Tensor,
+    TensorLike,
+    as_tensor,
+    from_array,
+    functions,
+    load_all,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    with_layout,
+)
 from .engine import chosen
 from .indexing import has_slices, indexed
 from .movement import concat, contiguous, expand, is_strided, permute, ravel, reshape, sizes_of_matrices

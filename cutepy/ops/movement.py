@@ -18,9 +18,22 @@ import numpy as np
 from ..errors import CoordinateError, LayoutError, TensorError
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
-from ..tensor import Tensor, TensorLike, as_tensor, fit_values, from_array, load_all, mode_sizes, padded, rules
-from ..tensor.domain import broadcast_to, mode_layouts, with_layout
-from ..tensor.dtypes import i32, u32
+from ..tensor import (
+    Tensor,
+    TensorLike,
+    as_tensor,
+    broadcast_to,
+    fit_values,
+    from_array,
+    i32,
+    load_all,
+    mode_layouts,
+    mode_sizes,
+    padded,
+    rules,
+    u32,
+    with_layout,
+)
 from .engine import Engine, check_out, chosen, delivered
 
 
