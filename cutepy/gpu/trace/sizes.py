@@ -19,7 +19,7 @@ from ...errors import KernelError
 from ...layout.affine import Affine
 from ...layout.symbolic.lift import mapped, solved
 from ...layout.symbolic.prover import Context
-from ...layout.values.size import ONE, Monomial, Operand, Poly, Size, Undecided, times
+from ...layout.values.size import ONE, Monomial, Operand, Poly, Size, Undecided, poly_of, times
 from ...tensor.dtypes import f32, u32
 from .. import ir
 from ..ir.place import user_place
@@ -61,7 +61,7 @@ class KernelSize(Size):
     def _compared(self, op: str, other: object) -> Any:
         if isinstance(other, Size) and other.context is not self.context:
             return NotImplemented
-        right = self._other(other)
+        right = poly_of(other)
         return NotImplemented if right is None else self.context.compared(op, self.poly, right)
 
     def __hash__(self) -> int:

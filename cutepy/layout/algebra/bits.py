@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, axes_of, axis_layout, gives_coordinates
+from ..values.composed import AnyLayout, Chained, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product
 from ..values.layout import Layout, _make, flat_modes
 from .rearrange import coalesced, coalesced_open, from_modes
@@ -56,7 +56,7 @@ def from_f2(matrix: Iterable[Iterable[int]], shape: IntTuple | None = None) -> A
     return linear_layout_of(columns, shape)
 
 
-def columns_of(function: Function, bits: int | None = None) -> Columns | None:
+def columns_of(function: OfBits | AnyLayout | Chained, bits: int | None = None) -> Columns | None:
     """The columns of a map that is linear over XOR, None where it is not; `bits` of input, more than the size too."""
     if isinstance(function, OfBits):
         return tuple(function(1 << bit) for bit in range(bits or 0))
@@ -212,7 +212,7 @@ def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
 
 def _not_linear(layout: AnyLayout) -> str:
     """The reason why `columns_of(layout)` is None, as the end of a message."""
-    plain = layout.inner if isinstance(layout, ComposedLayout) else layout
+    plain = plain_part(layout)
     for extent, step in flat_modes(plain):
         if type(extent) is not int or extent & (extent - 1):
             return f"the extent {extent} is no power of two"

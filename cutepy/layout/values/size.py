@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import comb
-from operator import add, mul, sub
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -208,6 +207,42 @@ def require_known_sizes(*sizes: object) -> None:
             raise Undecided(size.context, "table", size.poly)
 
 
+def poly_of(operand: object) -> Poly | None:
+    """The polynomial of a whole number or of an unknown size; None for anything else."""
+    if type(operand) is int:
+        return Poly.of(operand)
+    return operand.poly if isinstance(operand, Size) else None
+
+
+def _arithmetic(
+    combine: Callable[[Context, Poly, Poly], Operand],
+) -> tuple[Callable[[Size, Operand], Operand], Callable[[Size, Operand], Operand]]:
+    """An operator with the size on the left, and on the right."""
+
+    def forward(self: Size, other: Operand) -> Operand:
+        right = poly_of(other)
+        return NotImplemented if right is None else combine(self.context, self.poly, right)
+
+    def reflected(self: Size, other: Operand) -> Operand:
+        left = poly_of(other)
+        return NotImplemented if left is None else combine(self.context, left, self.poly)
+
+    return forward, reflected
+
+
+def _remainder(context: Context, poly: Poly, divisor: Poly) -> Operand:
+    """`poly % divisor`, where need be by a new unknown: then it remembers what was divided by what."""
+    found = context.parts(poly, divisor)
+    if found is not None:
+        return context.size(found[1])
+    if context.known_multiple(poly, divisor):
+        return 0
+    rest = context.size(poly - context.floor(poly, divisor) * divisor)
+    if isinstance(rest, Size):
+        rest.of = (poly, divisor)
+    return rest
+
+
 class Size:
     """An unknown size: a polynomial that is not a constant, with the context that decides about it."""
 
@@ -217,30 +252,11 @@ class Size:
         self.context, self.poly = context, poly
         self.of = of  # of a remainder: what is divided by what
 
-    def _other(self, other: object) -> Poly | None:
-        if type(other) is int:
-            return Poly.of(other)
-        return other.poly if isinstance(other, Size) else None
-
-    def _with(self, other: object, combine: Callable[[Poly, Poly], Poly]) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self.context.size(combine(self.poly, right))
-
-    def __add__(self, other: Operand) -> Operand:
-        return self._with(other, add)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Operand) -> Operand:
-        return self._with(other, sub)
-
-    def __rsub__(self, other: Operand) -> Operand:
-        return self._with(other, lambda right, left: left - right)
-
-    def __mul__(self, other: Operand) -> Operand:
-        return self._with(other, mul)
-
-    __rmul__ = __mul__
+    __add__ = __radd__ = _arithmetic(lambda context, left, right: context.size(left + right))[0]
+    __sub__, __rsub__ = _arithmetic(lambda context, left, right: context.size(left - right))
+    __mul__ = __rmul__ = _arithmetic(lambda context, left, right: context.size(left * right))[0]
+    __floordiv__, __rfloordiv__ = _arithmetic(lambda context, above, below: context.size(context.floor(above, below)))
+    __mod__, __rmod__ = _arithmetic(_remainder)
 
     def __neg__(self) -> Operand:
         return self.context.size(-self.poly)
@@ -248,33 +264,8 @@ class Size:
     def __abs__(self) -> Operand:
         return -self if self < 0 else self
 
-    def __floordiv__(self, other: Operand) -> Operand:
-        return self._with(other, self.context.floor)
-
-    def __rfloordiv__(self, other: Operand) -> Operand:
-        return self._with(other, lambda below, above: self.context.floor(above, below))
-
-    def __mod__(self, other: Operand) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self._remainder(self.poly, right)
-
-    def __rmod__(self, other: Operand) -> Operand:
-        left = self._other(other)
-        return NotImplemented if left is None else self._remainder(left, self.poly)
-
-    def _remainder(self, poly: Poly, divisor: Poly) -> Operand:
-        found = self.context.parts(poly, divisor)
-        if found is not None:
-            return self.context.size(found[1])
-        if self.context.known_multiple(poly, divisor):
-            return 0
-        rest = self.context.size(poly - self.context.floor(poly, divisor) * divisor)
-        if isinstance(rest, Size):
-            rest.of = (poly, divisor)
-        return rest
-
     def __eq__(self, other: object) -> bool:
-        right = self._other(other)
+        right = poly_of(other)
         if right is None:
             return False
         if self.of is not None and not right:
@@ -288,10 +279,10 @@ class Size:
         return self != 0
 
     def __lt__(self, other: Operand) -> bool:
-        return self._less(other, self.poly, self._other(other))
+        return self._less(other, self.poly, poly_of(other))
 
     def __gt__(self, other: Operand) -> bool:
-        return self._less(other, self._other(other), self.poly)
+        return self._less(other, poly_of(other), self.poly)
 
     def __le__(self, other: Operand) -> bool:
         return not self > other
