@@ -33,67 +33,101 @@ THREADS, BYTES, RAISED, LEAST = 128, 64, 8, -1e30
 
 
 @gpu.kernel
-def decode(q, K, V, norms, o, *, dtype=None, lanes=0):
+def decode(q, K, V, norms, o, *, dtype=None, lanes=0, deep=0):
     # q (width, group, heads), K, V (keys, width, heads), norms (group, heads, parts), o (width, group, heads, parts)
     (width, group, heads, parts), keys = o.shape, size(K, 0)
-    lanes = lanes or width // 8  # threads that share a key, of a subgroup
-    rows = THREADS // lanes
+    lanes = lanes or width // (8 if group <= 4 else 4)  # threads that share a key, of a subgroup
     gpu.launch(grid=(parts, heads), threads=THREADS)
-    part, head, row, scale = gpu.workgroup.x, gpu.workgroup.y, gpu.thread // lanes, width**-0.5 * np.log2(np.e)
+    gpu.in_order(K, V)
+    part, head, scale = gpu.workgroup.x, gpu.workgroup.y, width**-0.5 * np.log2(np.e)
+    rows, lane, row = THREADS // lanes, gpu.thread % lanes, gpu.thread // lanes
     if dtype:  # of keys and values in words
         K, V = recast(K, dtype), recast(V, dtype)
     wide = width // lanes
-    deep = max(1, 8 * BYTES // (wide * K.dtype.bits))  # keys of a thread at once, so that enough is on its way
+    bits = 8 * (BYTES if group > 2 else 2 * BYTES)  # of keys that are on their way at once
+    deep = deep or min(lanes, max(1, bits // (wide * K.dtype.bits)))
+    each = max(1, ceil_div(group * deep, lanes))  # scores of a thread: numbers lane, lane + lanes, ...
 
     def mine(columns):
         """The columns of this thread, in runs of 16 bytes."""
         run = min(wide, 128 // K.dtype.bits)
-        return composition(columns, Layout((run, lanes, wide // run)))(_, gpu.thread % lanes, _)
+        return composition(columns, Layout((run, lanes, wide // run)))(_, lane, _)
 
     queries, found, k, v = (make_tensor("f32", (n, wide), (wide, 1)) for n in (group, group, deep, deep))
-    weights = make_tensor("f32", (group, deep))
-    s, top, total = make_tensor("f32", (group * deep, 1)), *(make_tensor("f32", (group, 1)) for _row in range(2))
+    weights, s = make_tensor("f32", (group, deep), (deep, 1)), make_tensor("f32", group * deep)
+    scores, tops, totals = (make_tensor("f32", each) for _row in range(3))
     for g in range(group):
         copy(mine(q(_, g, head)), queries(g, _))
-    fill(top, LEAST)
-    clear(total)
+    transform(queries, op=lambda x: x * scale)
+    fill(tops, LEAST)
+    clear(totals)
     clear(found)
     turns = ceil_div(keys, rows * deep)
-    each = ceil_div(turns, parts)
-    for j in gpu.loop(gpu.minimum((part + 1) * each, turns), start=part * each):
-        at = [(j * deep + d) * rows + row for d in range(deep)]
+    share = ceil_div(turns, parts)
+    for j in gpu.loop(gpu.minimum((part + 1) * share, turns), start=part * share):
         for d in range(deep):
+            at = gpu.minimum((j * deep + d) * rows + row, keys - 1)
             for x, held in ((K, k), (V, v)):
-                copy(mine(x(gpu.minimum(at[d], keys - 1), _, head)), held(d, _))
+                copy(mine(x(at, _, head)), held(d, _))
         clear(s)
-        gemm(queries, k, make_tensor(s, (group, deep)))
-        scores = gpu.reduce_rows(s, make_tiled_mma(FMA, Layout((rows, lanes, 1), (lanes, 1, 0))), lanes=lanes)
-        for g in range(group):
-            logs = [gpu.select(at[d] < keys, scores[d * group + g] * scale, -np.inf) for d in range(deep)]
-            best = logs[0]
-            for one in logs[1:]:
-                best = gpu.maximum(best, one)
-            if best > top[g] + RAISED:  # rare: weights are relative to a reference, and 2^8 at most
-                less, top[g] = gpu.exp2(top[g] - best), best
-                total[g] = total[g] * less
-                transform(found(g, _), op=lambda x, less=less: x * less)
-            for d in range(deep):
-                weights[g, d] = gpu.exp2(logs[d] - top[g])
-                total[g] = total[g] + weights[g, d]
+        gemm(queries, k, make_tensor(s, (group, deep), (deep, 1)))
+        dealt_sums(s, scores, lanes)
+        for i in range(each):  # number // deep is the query, number % deep the key
+            there = (j * deep + (lane + lanes * i) % deep) * rows + row < keys
+            log = gpu.select(there, scores[i], -np.inf)
+            best = over_keys(log, deep, gpu.maximum)
+            # Weights are relative to a reference, and 2^8 at most: it is rare that one is raised.
+            top = gpu.select(best > tops[i] + RAISED, best, tops[i])
+            less, scores[i], tops[i] = gpu.exp2(tops[i] - top), gpu.exp2(log - top), top
+            totals[i] = totals[i] * less + scores[i]
+            for g in range(group):
+                if g * deep // lanes == i:
+                    factor = gpu.subgroup_shuffle(less, g * deep % lanes, lanes=lanes)
+                    if factor < 1:
+                        transform(found(g, _), op=lambda x, factor=factor: x * factor)
+        for n in range(group * deep):
+            weights[n // deep, n % deep] = gpu.subgroup_shuffle(scores[n // lanes], n % lanes, lanes=lanes)
         gemm(weights, select(v, 1, 0), found)
+    top, total = make_tensor("f32", (group, 1)), make_tensor("f32", (group, 1))
+    for g in range(group):
+        i, first = g * deep // lanes, g * deep % lanes
+        top[g, 0] = gpu.subgroup_shuffle(tops[i], first, lanes=lanes)
+        total[g, 0] = gpu.subgroup_shuffle(over_keys(totals[i], deep, lambda a, b: a + b), first, lanes=lanes)
     best = gpu.reduce_rows(top, across(lanes), "max")
     transform(top, best, top, op=lambda x, most: gpu.exp2(x - most))
     transform(total, top, total, op=lambda x, less: x * less)
     whole, shared = gpu.reduce_rows(total, across(lanes)), gpu.shared("f32", (width, rows))
     for g in range(group):
-        transform(found(g, _), mine(shared(_, row)), op=lambda x, g=g: x * top[g])
+        transform(found(g, _), mine(shared(_, row)), op=lambda x, g=g: x * top[g, 0])
         gpu.barrier()
-        share = gpu.select(whole[g] > 0, 1 / whole[g], 0.0)
+        share = gpu.select(whole[g, 0] > 0, 1 / whole[g, 0], 0.0)
         for c in gpu.loop(width, start=gpu.thread, step=THREADS):
             o[c, g, head, part] = sum(shared[c, r] for r in range(rows)) * share
         if gpu.thread == 0:
-            norms[g, head, part] = gpu.select(whole[g] > 0, best[g] + gpu.log2(whole[g]), LEAST)
+            norms[g, head, part] = gpu.select(whole[g, 0] > 0, best[g, 0] + gpu.log2(whole[g, 0]), LEAST)
         gpu.barrier()
+
+
+def dealt_sums(parts, sums, lanes):
+    """Sum number n of the `parts` over `lanes` threads, in thread n % lanes as its number n // lanes: by halves."""
+    values, step = [parts[i] for i in range(size(parts))], 1
+    while step < lanes:
+        upper, values = gpu.thread // step % 2 == 1, values + [0.0] * (len(values) % 2)
+        pairs = zip(values[::2], values[1::2], strict=True)
+        exchanged = [(gpu.select(upper, b, a), gpu.select(upper, a, b)) for a, b in pairs]
+        values = [kept + gpu.subgroup_shuffle_xor(given, step, lanes=lanes) for kept, given in exchanged]
+        step *= 2
+    for i, value in enumerate(values):
+        sums[i] = value
+
+
+def over_keys(value, deep, op):
+    """The fold of the values of `deep` neighbouring threads."""
+    step = 1
+    while step < deep:
+        value = op(value, gpu.subgroup_shuffle_xor(value, step, lanes=deep))
+        step *= 2
+    return value
 
 
 @gpu.kernel

@@ -98,7 +98,8 @@ def test_one_proof_and_text_for_all_lengths(dtype: str) -> None:
         assert of_any_length.verify(*given, **static, limits=ROOM).ok and combine_any.verify(norms, found, o).ok
         assert not of_any_length.size_reason, of_any_length.size_reason
     with ir.new_arena():
-        assert not tint.verdict(print_wgsl(lower(decode.decode.ir(*given, **static)), "tint"))
+        text = print_wgsl(lower(decode.decode.ir(*given, **static)), "tint")
+        assert not tint.verdict(text) and "read_write> K" in text
 
 
 def test_a_window_is_the_last_keys() -> None:

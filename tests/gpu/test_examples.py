@@ -13,7 +13,7 @@ from cutepy import Layout, Tensor, make_tensor, recast
 from cutepy.gpu.runtime.program import Limits
 
 #: Lines of a kernel, where an expert's first try had more than 40 (of attention 53, without matrices).
-MOST_LINES = {"attention": 52, "attention_matrices": 81, "decode": 61}
+MOST_LINES = {"attention": 52, "attention_matrices": 81, "decode": 73}
 
 
 @pytest.mark.parametrize(("name", "variant"), example_cases.CASES)

@@ -382,7 +382,7 @@ def in_order(*tensors: Tensor) -> None:
     """
     current("gpu.in_order")
     for tensor in tensors:
-        buffer = getattr(tensor.engine, "buffer", None)
+        buffer = getattr(getattr(tensor.engine, "words", tensor.engine), "buffer", None)
         if not isinstance(buffer, Buffer) or buffer.space != AddressSpace.STORAGE:
             raise KernelError(f"{user_place()}: gpu.in_order({tensor}): give tensors that are arguments of the kernel")
         object.__setattr__(buffer, "in_order", True)

@@ -17,10 +17,11 @@ from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Scalars, boxed
 from ...tensor.functions import IN_KERNELS, NAMED, Function, Word, session
 from ...tensor.rules import Number
-from ..ir import Expr, as_expr, call, component, new_arena, var
+from ..ir import Expr, as_expr, builtin, call, component, new_arena, var
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import applied
+from ..ir.operators import SUBGROUP_SIZES
 from ..ir.place import advice, user_place
 from ..ir.weak import SCALARS, meeting, strong_type
 from ..trace.complex import COMPLEX, Complex, as_complex
@@ -270,12 +271,15 @@ def _subgroup(name: str, doc: str = "", shown: str = "", printed: str = "") -> C
     """An operation of a subgroup; `printed` is what it gives of `shown` in threads whose `v` is 3, 1, 4 and 1."""
     operands = 2 if "shuffle" in name or name == "subgroup_broadcast" else 1
 
-    def apply(*values: Scalars) -> Any:
+    def apply(*values: Scalars, lanes: int = 0) -> Any:
         trace = current(f"gpu.{apply.__name__}")
         if len(values) != operands or not _traced(values[:1]):
             what = "a value of the kernel" + (" and a lane, a distance or a mask" if operands == 2 else "")
             raise KernelError(f"{user_place()}: {name} takes {what}")
-        _ask(trace, name, values)
+        if lanes:
+            values = _inside_groups(trace, name, values, lanes)
+        else:
+            _ask(trace, name, values)
         return _each(lambda *v: trace.let("lanes", call(name, *v), uniform=False), *values)
 
     example = _SUBGROUP_EXAMPLE.format(f"gpu.{name}({shown})", printed)
@@ -283,6 +287,8 @@ def _subgroup(name: str, doc: str = "", shown: str = "", printed: str = "") -> C
     return apply
 
 
+#: Threads of a group inside which threads exchange values.
+GROUPS = 2, *SUBGROUP_SIZES
 #: Folds of values that are all the same are that value, whichever threads there are.
 _IDEMPOTENT = "subgroup_min", "subgroup_max", "subgroup_any", "subgroup_all", "subgroup_broadcast_first"
 
@@ -298,6 +304,29 @@ def _ask(trace: Trace, name: str, values: tuple[Scalars, ...]) -> None:
     trace.ask_subgroup(f"gpu.{name}")
 
 
+def _inside_groups(trace: Trace, name: str, values: tuple[Scalars, ...], lanes: int) -> tuple[Scalars, ...]:
+    """The operands of an exchange inside groups of `lanes` threads, of which every subgroup has to have whole ones."""
+    if name not in ("subgroup_shuffle", "subgroup_shuffle_xor"):
+        raise KernelError(
+            f"{user_place()}: {name} has no lanes: give them to subgroup_shuffle and subgroup_shuffle_xor"
+        )
+    trace.launched(f"gpu.{name}")
+    if lanes not in GROUPS or trace.threads % lanes:
+        sizes = ", ".join(map(str, GROUPS))
+        raise KernelError(
+            f"{user_place()}: {name}(..., lanes={lanes}) in a workgroup of {trace.threads} threads: give one of "
+            f"{sizes}, which divides them"
+        )
+    trace.lanes = max(trace.lanes, lanes)
+    value: Any
+    number: Any
+    value, number = values
+    if name == "subgroup_shuffle_xor":
+        return value, number % lanes
+    own = builtin("subgroup_invocation_id", 0, SUBGROUP_SIZES[-1] - 1)
+    return value, own - own % lanes + number % lanes
+
+
 subgroup_add = _subgroup("subgroup_add", "The sum over the active threads of the subgroup.", "v", "[9, 9, 9, 9]")
 subgroup_mul = _subgroup(
     "subgroup_mul", "The product over the active threads of the subgroup.", "v", "[12, 12, 12, 12]"
@@ -309,10 +338,16 @@ subgroup_inclusive_add = _subgroup(
 )
 subgroup_exclusive_add = _subgroup("subgroup_exclusive_add", "The sum over the lower threads.", "v", "[0, 3, 4, 8]")
 subgroup_shuffle = _subgroup(
-    "subgroup_shuffle", "The value of thread `lane` of the subgroup.", "v, 3 - gpu.thread", "[1, 4, 1, 3]"
+    "subgroup_shuffle",
+    "The value of thread `lane` of the subgroup; with `lanes=16` of a group of 16 neighbours.",
+    "v, 3 - gpu.thread",
+    "[1, 4, 1, 3]",
 )
 subgroup_shuffle_xor = _subgroup(
-    "subgroup_shuffle_xor", "The value of the thread whose index differs in the bits of `mask`.", "v, 1", "[1, 3, 1, 4]"
+    "subgroup_shuffle_xor",
+    "The value of the thread whose index differs in the bits of `mask`; with `lanes=16` in groups of 16 neighbours.",
+    "v, 1",
+    "[1, 3, 1, 4]",
 )
 subgroup_shuffle_down = _subgroup(
     "subgroup_shuffle_down",

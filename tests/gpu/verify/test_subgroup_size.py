@@ -34,6 +34,10 @@ def steps_of(x: Tensor, y: Tensor, *, steps: tuple[Step, ...]) -> None:
                 v = v + 3 * gpu.subgroup_shuffle_xor(v, number)
             case "pair":
                 v = v + 5 * gpu.subgroup_shuffle_xor(v, number % 4)
+            case "group's":
+                v = v + 7 * gpu.subgroup_shuffle(v, number % 16, lanes=16)
+            case "in groups":
+                v = v + 3 * gpu.subgroup_shuffle_xor(v, number % 32, lanes=32)
             case "reduce":
                 v = v ^ gpu.workgroup_reduce(v, ("sum", "max", "min", "prod")[number % 4])
             case "scan":
@@ -57,7 +61,7 @@ def steps_of(x: Tensor, y: Tensor, *, steps: tuple[Step, ...]) -> None:
     y[i] = v
 
 
-SETTLED = "own", "pair", "reduce", "scan", "argmax", "of all alike"
+SETTLED = "own", "pair", "group's", "in groups", "reduce", "scan", "argmax", "of all alike"
 SHOWING = "sum", "exchange", "down", "broadcast", "ballot", "lane", "first"
 X = np.random.default_rng(0).integers(0, 1 << 32, 2 * THREADS, dtype=np.uint32)
 
@@ -118,6 +122,24 @@ def test_collectives_and_exchanges_of_neighbours_are_for_every_size() -> None:
         assert kernel.lanes == 0
         assert verdict(kernel).status == "proven"
         assert len(results(kernel)) == len(SUBGROUP_SIZES)
+
+
+def test_an_exchange_inside_groups_is_for_every_size_that_has_them_whole() -> None:
+    for name, lanes in (("group's", 16), ("in groups", 32)):
+        kernel = traced(((name, 5),))
+        assert kernel.lanes == lanes and verdict(kernel).status == "proven"
+        assert len(set(results(kernel))) == 1 < len(results(kernel))
+
+
+@pytest.mark.parametrize("lanes", [3, 64, 256, 0.5])
+def test_groups_share_out_the_workgroup(lanes: int) -> None:
+    @gpu.kernel
+    def grouped(x: Tensor, y: Tensor) -> None:
+        gpu.launch(threads=THREADS)
+        y[gpu.thread] = gpu.subgroup_shuffle(x[gpu.thread], 1, lanes=lanes)
+
+    with pytest.raises(KernelError, match="lanes"):
+        grouped.interpret(X, X.copy())
 
 
 def test_one_size_is_no_choice() -> None:
