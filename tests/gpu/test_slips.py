@@ -111,6 +111,36 @@ def test_a_slip(body: Body, message: str) -> None:
     assert str(caught.value).startswith(f"test_slips.py:{line_of(body)}: "), caught.value
 
 
+NUMBERS: list[Body] = [
+    lambda x, u, v: v,
+    lambda x, u, v: v + 1.0,
+    lambda x, u, v: -v,
+    lambda x, u, v: gpu.exp(v),
+    lambda x, u, v: gpu.cast(v, "u32"),
+    lambda x, u, v: gpu.select(v > 0.0, v, 1.0),
+    lambda x, u, v: u[gpu.thread] & 3,
+    lambda x, u, v: v > 0.0,
+    lambda x, u, v: gpu.thread,
+    lambda x, u, v: gpu.workgroup.x + gpu.thread,
+]
+USES: list[Callable[..., object]] = [lambda e: e[0], lambda e: e.shape, lambda e: len(e), lambda e: e(1)]
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_of_the_gpu_is_told_so_whatever_it_is_taken_for(number: Body, use: Callable[..., object]) -> None:
+    with pytest.raises(CutepyError) as caught:
+        gpu.kernel(inside(lambda x, u, v: use(number(x, u, v)))).interpret(X.copy(), U.copy())
+    assert "is a number that is known only on the GPU, and " in str(caught.value)
+    assert "is a tensor meant" in str(caught.value)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_another_object_is_told_by_its_type(use: Callable[..., object]) -> None:
+    with pytest.raises(CutepyError, match=r": (Type|Attribute)Error: .*'complex'"):
+        gpu.kernel(inside(lambda x, u, v: use(1j))).interpret(X.copy(), U.copy())
+
+
 def test_errors_of_the_users_own_pass_unchanged() -> None:
     def own(x, u, v):
         raise ValueError("mine")

@@ -62,8 +62,8 @@ ROOMS = {
         ("cutepy/gpu/trace",),
         _existing(
             "tests/gpu/trace", "tests/gpu/test_trace.py", "tests/gpu/test_control_flow.py", "tests/gpu/test_leaving.py",
-            "tests/gpu/test_bytecode.py", "tests/gpu/test_captures.py", "tests/gpu/test_kernel_errors.py",
-            "tests/gpu/test_slips.py",
+            "tests/gpu/test_bytecode.py", "tests/gpu/test_complex.py", "tests/gpu/test_kernel_errors.py",
+            "tests/gpu/test_slips.py", "tests/gpu/test_uniform.py", "tests/gpu/targets/export/test_export.py",
         ),
     ),
 }  # fmt: skip
@@ -301,6 +301,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "if isinstance(first, Tensor) and isinstance(second, Tensor):",
         "isinstance(first, Tensor) and isinstance(second, Tensor) -> (isinstance(second, Tensor))",
     ): "the two have one type here",
+    (
+        "cutepy/gpu/trace/source.py",
+        "frame = user_frame(sys._getframe(1))",
+        "1 -> (0)",
+    ): "the look goes outwards, past the frames of cutepy",
 }
 
 

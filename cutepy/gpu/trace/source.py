@@ -51,7 +51,7 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
             raise
         raise KernelError(f"{_place(error, file, line, inside)}: functions call one another without an end") from error
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        told = _of_an_argument(error) or _of_a_number(str(error))
+        told = _of_a_number(error)
         if not inside or not (told or _is_misuse(error, file) or _is_an_operation(error)):
             raise
         place = _place(error, file, line, inside)
@@ -98,18 +98,9 @@ def _operands(error: Exception) -> list[tuple[str, object]]:
     return [(f"argument {name}" if name in arguments else name, scope[name]) for name in names if name in scope]
 
 
-def _of_an_argument(error: Exception) -> str:
-    """What Python says of a variable that is a number where it takes a tensor."""
-    message, kinds = str(error), {node.__name__ for node in Expr.__subclasses__()}
-    if (match := re.match(r"'(\w+)' object ", message)) is not None and match[1] in kinds:
-        for name, value in _operands(error):
-            if type(value).__name__ == match[1]:
-                return f"{name} is a number that is known only on the GPU, and {message[match.end() :]}; {TENSOR_MEANT}"
-    return ""
-
-
-def _of_a_number(message: str) -> str:
+def _of_a_number(error: Exception) -> str:
     """What Python says of an expression where it takes a tensor or an object; "" where it speaks of something else."""
+    message = str(error)
     if message.startswith("only integers, slices (`:`)"):
         return (
             "an array of NumPy's cannot be read at an index that is known only on the GPU; give it to the kernel as an "
@@ -117,10 +108,16 @@ def _of_a_number(message: str) -> str:
         )
     if message.endswith("'Tensor' has no len()"):
         return "a tensor has no len(); size(x) counts its elements, size(x, 0) those along the first mode"
-    match = re.match(r"'(\w+)' object ", message)
-    if match is None or match[1] not in {node.__name__ for node in Expr.__subclasses__()}:
+    kinds: list[type] = [Expr]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    match = re.match(r"(?:object of type )?'(\w+)' (?:object )?", message)
+    if match is None or match[1] not in {kind.__name__ for kind in kinds}:
         return ""
-    return f"a number that is known only on the GPU {message[match.end() :]}; {TENSOR_MEANT}"
+    said = f"{message[match.end() :]}; {TENSOR_MEANT}"
+    named = next((name for name, value in _operands(error) if type(value).__name__ == match[1]), "")
+    number = "a number that is known only on the GPU"
+    return f"{named} is {number}, and {said}" if named else f"{number} {said}"
 
 
 def _place(error: Exception, file: str, line: int, inside: bool) -> str:

@@ -126,6 +126,13 @@ def test_forms(form: str) -> None:
         assert refusal(kernel.cuda(x, y)) == ""
 
 
+def test_a_table_of_one_number() -> None:
+    kernel = made("def f(at, y):\n    gpu.launch(grid=1, threads=8)\n    y[gpu.thread] = (2.5,)[at[gpu.thread]]\n")
+    y = np.zeros(8, np.float32)
+    kernel.interpret(np.zeros(8, np.uint32), y)
+    assert (y == 2.5).all() and not kernel.verify(np.ones(8, np.uint32), y).ok
+
+
 REFUSED = {
     "mixed": ("(1, None, 3)[tid]", "NoneType, which is no number"),
     "of the GPU": ("(x[0], x[1])[tid]", "a table holds Python's numbers"),

@@ -22,7 +22,7 @@ from cutepy.gpu.ir import new_arena
 from cutepy.gpu.lower import lower
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.trace.sizes import divisors_of
-from cutepy.gpu.trace.unknown_sizes import SizeSpec, of_sizes, spec_of, tells_apart
+from cutepy.gpu.trace.unknown_sizes import SizeSpec, aligned_class, of_sizes, spec_of, tells_apart, unaligned
 from cutepy.gpu.verify import Status, verify
 from cutepy.layout import Layout, _, ceil_div, composition, is_injective
 from cutepy.tensor import Tensor, copy, local_tile, make_tensor
@@ -309,6 +309,21 @@ def test_what_reaches_outside_its_memory_is_taken_at_known_sizes() -> None:
     assert of_sizes(later, case.kernel._specs, ()) == "x reaches from element 1 to 48 of a memory of 48"
 
 
+@pytest.mark.parametrize("steps", [(8, 1), (-8, 1), (8, -1), (-8, -1), (0, -3)])
+def test_a_tensor_is_taken_for_all_sizes_exactly_where_it_stays_in_its_memory(steps: tuple[int, int]) -> None:
+    case = CASES["axpy"]
+    memory, (i, j) = make_tensor(np.arange(48, dtype=np.float32)), np.mgrid[:6, :8]
+    for offset in range(50):
+        offsets = offset + i * steps[0] + j * steps[1]
+        x = Tensor(memory.engine, Layout((6, 8), steps), offset)
+        if offsets.min() < 0:
+            with pytest.raises(KernelError, match="a kernel counts them from 0"):
+                case.kernel._bind((2.0, x, some(6, 8)), {})
+        else:
+            found = of_sizes(case.kernel._bind((2.0, x, some(6, 8)), {}), case.kernel._specs, ())
+            assert isinstance(found, str) == (offsets.max() >= 48)
+
+
 def test_strides_of_any_sign_and_offsets() -> None:
     case = CASES["axpy"]
     pick = random.Random(5)
@@ -334,6 +349,35 @@ def test_modes_of_one_element_make_no_classes() -> None:
         case.kernel.interpret(2.0, some(m, n), some(m, n))
         assert case.kernel.size_reason == ""
     assert len(forms(case.kernel)) <= 2
+
+
+@pytest.mark.parametrize("step", [0, 1, 5, 8])
+def test_a_single_row_has_vectors_whatever_the_step_to_the_next_is(step: int) -> None:
+    case = CASES["axpy"]
+    rows = [Tensor(make_tensor(np.zeros(8, np.float32)).engine, Layout((1, 8), (step, 1)), 0) for _ in "xy"]
+    for given in (rows, [some(1, 8), some(1, 8)]):
+        said = said_for(case.kernel, (2.0, *given))
+        assert not isinstance(said, str)
+        assert said.launch.params == {"M": 1, "N_4": 2, **dict.fromkeys(("x_at_4", "x_s0_4", "y_at_4", "y_s0_4"), 0)}
+
+
+@pytest.mark.parametrize("spec", ["(M,N)", "(M,{n})", "(M,N):({step},1)", "(M,{n}):({step},1)", "(M,N):(?,?)"])
+def test_what_is_known_is_divided_where_all_else_may_be(spec: str) -> None:
+    """A class with vectors exists where they divide the known numbers along stride 1, and the known strides."""
+
+    def copied(x, y):
+        gpu.launch(threads=32)
+
+    for n, step in [(3, 3), (4, 4), (6, 8), (8, 9), (7, 12), (64, 64)]:
+        said = spec.format(n=n, step=step)
+        x = make_tensor(np.zeros(1000, np.float32), Layout((2, n), (step, 1)))
+        kernel = gpu.kernel(sizes={"x": said})(copied)
+        sized = of_sizes(kernel._bind((x, some(4)), {}), kernel._specs, ())
+        assert not isinstance(sized, str)
+        known = [number for name, number in (("{n}", n), ("{step}", step)) if name in spec]
+        found = aligned_class(unaligned(sized))
+        assert (found is not None) == all(number % 4 == 0 for number in known)
+        assert found is None or all(a.sizes.aligned for a in found.arguments if a.sizes is not None)
 
 
 # What is stated.
@@ -382,6 +426,25 @@ def test_sizes_of_one_name_are_equal() -> None:
 )
 def test_annotations(text: str, shape: tuple[object, ...], stride: tuple[object, ...]) -> None:
     assert spec_of(text) == SizeSpec(shape, stride)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_a_stride_of_an_annotation_is_that_of_every_tensor_with_two_elements_there(step: int) -> None:
+    @gpu.kernel
+    def doubled(x: f"(M,N):(?,{step})", y: "(M,N)"):
+        gpu.launch(threads=32)
+        for j in gpu.loop(x.shape[1], start=gpu.thread, step=32):
+            y[0, j] = x[0, j] * 2
+
+    for m, n, given in [(3, 4, 1), (3, 4, 2), (3, 4, 5), (1, 4, 2), (3, 1, 1), (3, 1, 7)]:
+        x = make_tensor(np.arange(200, dtype=np.float32), Layout((m, n), (40, given)))
+        y = some(m, n)
+        if n == 1 or given == step:
+            doubled.interpret(x, y)
+            assert (y[0] == 2 * x.numpy()[0]).all() and doubled.size_reason == ""
+        else:
+            with pytest.raises(KernelError, match=f"with stride {step}, not {given}"):
+                doubled.interpret(x, y)
 
 
 @pytest.mark.parametrize(
