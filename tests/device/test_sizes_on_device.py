@@ -102,6 +102,27 @@ def test_a_quick_call_is_of_the_sizes_that_it_has(device: Device) -> None:
         assert (y.numpy() == 3 * np.arange(begin, begin + 20)).all()
 
 
+@gpu.kernel
+def raised(a: "f32", x: Tensor, y: Tensor, *, power: int) -> None:  # noqa: F821
+    gpu.launch(threads=20)
+    y[gpu.thread] = a * x[gpu.thread] ** power
+
+
+@pytest.mark.parametrize("kernel", [raised, CASES["scale"].kernel])
+@pytest.mark.parametrize("offset", [0, 5])
+def test_a_call_like_the_one_before_is_not_bound_again(
+    device: Device, monkeypatch: pytest.MonkeyPatch, kernel: gpu.KernelFunction, offset: int
+) -> None:
+    static = {"power": 1} if kernel is raised else {}
+    memory = [gpu.array(np.arange(30, dtype=np.float32) + turn, device=device) for turn in range(2)]
+    parts = [Tensor(x.engine, Layout(20), offset) for x in memory]
+    y = gpu.array(np.zeros(20, np.float32), device=device)
+    kernel(2.0, parts[0], y, **static)
+    monkeypatch.delattr(type(kernel), "_bind")
+    kernel(3.0, parts[1], y, **static)
+    assert (y.numpy() == 3 * np.arange(offset + 1, offset + 21)).all()
+
+
 def test_a_call_on_a_device_asks_for_no_other(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     def other() -> Device:
         raise AssertionError("the default device")

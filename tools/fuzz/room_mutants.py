@@ -64,6 +64,8 @@ ROOMS = {
             "tests/gpu/trace", "tests/gpu/test_trace.py", "tests/gpu/test_control_flow.py", "tests/gpu/test_leaving.py",
             "tests/gpu/test_bytecode.py", "tests/gpu/test_complex.py", "tests/gpu/test_kernel_errors.py",
             "tests/gpu/test_slips.py", "tests/gpu/test_uniform.py", "tests/gpu/targets/export/test_export.py",
+            "tests/device/test_recipes.py::test_a_recipe_reads_tuples_lists_and_dictionaries",
+            "tests/device/test_sizes_on_device.py::test_a_call_like_the_one_before_is_not_bound_again",
         ),
     ),
 }  # fmt: skip
