@@ -13,28 +13,7 @@ from typing import Any
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
-from ..ir import (
-    AddressSpace,
-    Break,
-    Buffer,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    conjuncts,
-    const,
-    is_pure,
-    negated,
-    nodes,
-    settled,
-    statements,
-    variables,
-)
+from .. import ir
 from ..ir.ranges import domain
 from ..ir.simplify import simplify
 from .blocks import Block, Cells, Tables, opposite, pairs, truth
@@ -70,9 +49,9 @@ class LoopExit:
     """A `break` of a loop: the number of its statement in the body, the names and the contents of registers there."""
 
     at: int
-    condition: Expr
+    condition: ir.Expr
     names: dict[str, object]
-    latest: dict[Buffer, Expr]
+    latest: dict[ir.Buffer, ir.Expr]
     place: str
 
 
@@ -107,8 +86,8 @@ class Repeated(Block):
             self.parting = f"the loop that is left at {place}"
         trace.divergent[-1] = trace.divergent[-1] or self.parting
         self.exits.append(LoopExit(len(trace.blocks[-1]), condition, self.bound(), dict(trace.latest), place))
-        trace.emit(Break(condition, place=place))
-        trace.held[-1] += conjuncts(simplify(negated(condition)))
+        trace.emit(ir.Break(condition, place=place))
+        trace.held[-1] += ir.conjuncts(simplify(ir.negated(condition)))
         self.dead = is_known(condition, True)
         return not self.dead
 
@@ -118,7 +97,7 @@ class Repeated(Block):
         self.goes_on(left)
         return False
 
-    def __iter__(self) -> Generator[Expr, None, None]:
+    def __iter__(self) -> Generator[ir.Expr, None, None]:
         """The counter, once for each time that the body is traced; the last time counts."""
         trace, loop = self.trace, self.loop
         counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
@@ -165,7 +144,7 @@ class Repeated(Block):
         empty = {name: self.before[name] for name in self.before.keys() - before.keys()}
         trace.guesses[place] = self.carried, self.mixed, self.parting, empty
         self.close(body)
-        trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
+        trace.emit(ir.For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
         if self.left:
             self.now[self.left] = True if flag is None else load_slot(trace, flag)
@@ -178,21 +157,21 @@ class Repeated(Block):
         self.put()
         self.forget()
 
-    def check_ends(self, body: list[Stmt]) -> None:
+    def check_ends(self, body: list[ir.Stmt]) -> None:
         """Raise KernelError for a loop that no thread leaves once it has begun a second iteration."""
-        changing: set[Expr | None] = set()
-        for stmt in statements(tuple(body)):
-            made_of = [node for value in stmt.expressions for node in nodes(value)]
-            read = [node for node in made_of if isinstance(node, Load)]
-            same_again = isinstance(stmt, Let) and not any(
-                n in changing or not (isinstance(n, Load) or is_pure(n)) for n in made_of
+        changing: set[ir.Expr | None] = set()
+        for stmt in ir.statements(tuple(body)):
+            made_of = [node for value in stmt.expressions for node in ir.nodes(value)]
+            read = [node for node in made_of if isinstance(node, ir.Load)]
+            same_again = isinstance(stmt, ir.Let) and not any(
+                n in changing or not (isinstance(n, ir.Load) or ir.is_pure(n)) for n in made_of
             )
             if not same_again or any(
-                load.buffer.space != AddressSpace.STORAGE or load.buffer.writable for load in read
+                load.buffer.space != ir.AddressSpace.STORAGE or load.buffer.writable for load in read
             ):
                 changing.add(stmt.binds)
         # Where all threads leave the first iteration (the condition is the constant true) there is no second one.
-        if not self.dead and not any(v in changing for exit_ in self.exits for v in variables(exit_.condition)):
+        if not self.dead and not any(v in changing for exit_ in self.exits for v in ir.variables(exit_.condition)):
             raise KernelError(
                 f"{self.loop.place}: {self.what} never ends where it begins a second turn: nothing in it changes what "
                 "its condition is made of; change a name that the condition reads, or break"
@@ -220,7 +199,7 @@ class Repeated(Block):
         ]
 
     def is_uniform(self, value: object) -> bool:
-        return not isinstance(value, Expr) or self.trace.is_uniform(settled(value))
+        return not isinstance(value, ir.Expr) or self.trace.is_uniform(ir.settled(value))
 
     def values(self) -> dict[str, object]:
         """The names at the beginning of an iteration, or after the loop."""
@@ -275,7 +254,7 @@ class Repeated(Block):
         self.mixed.add(name)
         return False
 
-    def keep(self, after: dict[str, object], body: list[Stmt], flag: RegisterSlot | None) -> None:
+    def keep(self, after: dict[str, object], body: list[ir.Stmt], flag: RegisterSlot | None) -> None:
         """Store the registers where an iteration ends or the loop is left, but for those that hold the value
         already."""
         if not self.dead:
@@ -288,32 +267,36 @@ class Repeated(Block):
             # if (c) { S } let ...; break if (c) -> break if (c) { S; stores }: one branch, where the lets read nothing
             # of it.
             at = exit_.at - 1
-            while at >= 0 and isinstance(body[at], Let):
+            while at >= 0 and isinstance(body[at], ir.Let):
                 at -= 1
             before, read = body[at] if at >= 0 else None, {stmt.binds for stmt in body[at + 1 : exit_.at]}
-            if isinstance(before, If) and before.condition is exit_.condition and not before.orelse:
-                if not any(v in read for stmt in last for value in stmt.expressions for v in variables(value)):
-                    body[exit_.at] = Break(exit_.condition, (*before.then, *last), exit_.place)
+            if isinstance(before, ir.If) and before.condition is exit_.condition and not before.orelse:
+                if not any(v in read for stmt in last for value in stmt.expressions for v in ir.variables(value)):
+                    body[exit_.at] = ir.Break(exit_.condition, (*before.then, *last), exit_.place)
                     del body[at]
                     continue
-            body[exit_.at] = Break(exit_.condition, tuple(last), exit_.place)
+            body[exit_.at] = ir.Break(exit_.condition, tuple(last), exit_.place)
 
-    def settings(self, names: dict[str, object], latest: dict[Buffer, Expr], holds: Expr | None = None) -> list[Stmt]:
+    def settings(
+        self, names: dict[str, object], latest: dict[ir.Buffer, ir.Expr], holds: ir.Expr | None = None
+    ) -> list[ir.Stmt]:
         """What sets the registers to the values of names, where `holds` does."""
-        stores: list[Stmt] = []
+        stores: list[ir.Stmt] = []
         for name, leaves in self.leaves.items():
             for slot, value in zip(leaves, numbers_of(names.get(name, ())) or (), strict=name in names):
                 if isinstance(slot, RegisterSlot):
-                    value = settled(value) if isinstance(value, Expr) and not isinstance(value, Carried) else value
-                    if isinstance(value, Select) and value.condition is holds:
+                    value = (
+                        ir.settled(value) if isinstance(value, ir.Expr) and not isinstance(value, Carried) else value
+                    )
+                    if isinstance(value, ir.Select) and value.condition is holds:
                         value = value.then
-                    stmt: Store = store_slot(slot, True if value is holds else value)
+                    stmt: ir.Store = store_slot(slot, True if value is holds else value)
                     if latest.get(slot.buffer) is not stmt.value:
                         stores.append(stmt)
         return stores
 
 
-def turns(counted: Iterable[Expr], counter: str, **carried: CellType) -> Iterator[Expr]:
+def turns(counted: Iterable[ir.Expr], counter: str, **carried: CellType) -> Iterator[ir.Expr]:
     """`for k in turns(loop(n), "k", total=cell):` is `for k in gpu.loop(n):` in a function whose text is not
     rewritten: what the loop carries is in cells, under the names that their registers get."""
     if not isinstance(counted, LoopRange):
@@ -328,13 +311,13 @@ class WhileLoop(Repeated):
 
     def __init__(self, tables: Tables, cells: Cells, frame: FrameType, left: str) -> None:
         line = frame.f_lineno
-        loop = LoopRange(const(0), None, const(1), domain(const(0).dtype), True, "")
+        loop = LoopRange(ir.const(0), None, ir.const(1), domain(ir.const(0).dtype), True, "")
         super().__init__(loop, tables, cells, (), frame, left)
         self.place = self.at(line)
         self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
         self.trace.open.remove(self)
         self.gpu = self.unknown = self.over = False
-        self.head: list[Stmt] = []
+        self.head: list[ir.Stmt] = []
         self.most: Any = None
         self.number = 0
 
@@ -350,8 +333,8 @@ class WhileLoop(Repeated):
         if self.gpu:
             return super().goes_on(left)
         # One unknown condition makes the whole `while` a loop.
-        unsure = isinstance(left, Expr) and not isinstance(simplify(truth(left)), Const)
-        self.unknown |= unsure or isinstance(self.most, Expr)
+        unsure = isinstance(left, ir.Expr) and not isinstance(simplify(truth(left)), ir.Const)
+        self.unknown |= unsure or isinstance(self.most, ir.Expr)
         self.over = isinstance(self.most, int) and self.number >= self.most
         return not self.unknown and not self.over and not is_known(left, True)
 
@@ -388,11 +371,11 @@ class WhileLoop(Repeated):
 
     def ask_again(self) -> None:
         """What the bound is made of, before the loop."""
-        needed = set(variables(settled(self.most))) if isinstance(self.most, Expr) else set()
-        kept: list[Stmt] = []
+        needed = set(ir.variables(ir.settled(self.most))) if isinstance(self.most, ir.Expr) else set()
+        kept: list[ir.Stmt] = []
         for stmt in self.head[::-1]:
             if stmt.binds in needed:
                 kept.append(stmt)
-                needed |= {name for value in stmt.expressions for name in variables(value)}
+                needed |= {name for value in stmt.expressions for name in ir.variables(value)}
         for stmt in kept[::-1]:
             self.trace.emit(stmt)

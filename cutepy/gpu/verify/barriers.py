@@ -14,22 +14,7 @@ from functools import partial, reduce
 import numpy as np
 
 from ...tensor.dtypes import bool_
-from ..ir import (
-    AddressSpace,
-    Const,
-    Expr,
-    Param,
-    Stmt,
-    Var,
-    Verb,
-    binary,
-    conjuncts,
-    const,
-    is_uniform,
-    negated,
-    nodes,
-    var,
-)
+from .. import ir
 from ..ir.ranges import Integers, Unknown
 from ..ir.simplify import replaced, simplify
 from ..targets.wgsl import show
@@ -47,7 +32,7 @@ class BarrierInterval:
     its number of iterations; in other loops threads may be in different iterations."""
 
     accesses: tuple[Access, ...]
-    shared: dict[Expr, int]
+    shared: dict[ir.Expr, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -62,8 +47,8 @@ class _Piece:
 
     head: list[Access]
     tail: list[Access]
-    through: tuple[Expr, ...] | None
-    loose: dict[Expr, int]
+    through: tuple[ir.Expr, ...] | None
+    loose: dict[ir.Expr, int]
     leaving: list[Access] = field(default_factory=list)
     early: bool = False
 
@@ -84,21 +69,21 @@ class _CutAtBarriers:
         self.model, self.storage = model, storage
         self.intervals: list[BarrierInterval] = []
 
-    def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
+    def close(self, accesses: Iterable[Access], shared: dict[ir.Expr, int]) -> None:
         """Add an interval, if it has a write to this memory: reads alone are no race."""
-        space = AddressSpace.STORAGE if self.storage else AddressSpace.WORKGROUP
+        space = ir.AddressSpace.STORAGE if self.storage else ir.AddressSpace.WORKGROUP
         wanted = tuple(a for a in accesses if a.buffer.space == space)
-        if any(a.verb != Verb.READS for a in wanted):
+        if any(a.verb != ir.Verb.READS for a in wanted):
             self.intervals.append(BarrierInterval(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:
         return any(isinstance(x, Fence) and x.storage is self.storage for x in flat((item,)))
 
-    def block(self, items: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
+    def block(self, items: Iterable[Item], shared: dict[ir.Expr, int]) -> _Piece:
         head: list[Access] = []
         running: list[Access] = []
-        through: tuple[Expr, ...] | None = ()
-        loose: dict[Expr, int] = {}
+        through: tuple[ir.Expr, ...] | None = ()
+        loose: dict[ir.Expr, int] = {}
         leaving: list[Access] = []
         has_barrier = early = False
         # A stack, for what follows an exit belongs to the threads that stay: `item.other` is walked in its place.
@@ -133,7 +118,7 @@ class _CutAtBarriers:
             loose, has_barrier = {**loose, **piece.loose}, True
         return _Piece(head if has_barrier else running, running, through, loose, leaving, early)
 
-    def item(self, item: Item, shared: dict[Expr, int]) -> _Piece:
+    def item(self, item: Item, shared: dict[ir.Expr, int]) -> _Piece:
         match item:
             case Repeat(loop=loop, body=body):
                 return self.repeat(loop, body, shared)
@@ -141,22 +126,22 @@ class _CutAtBarriers:
                 return self.branch(condition, self.block(then, shared), self.block(other, shared))
         return _Piece([], [], None, {})
 
-    def branch(self, condition: Expr, then: _Piece, other: _Piece) -> _Piece:
+    def branch(self, condition: ir.Expr, then: _Piece, other: _Piece) -> _Piece:
         """Either side; the condition is among the guards of what is inside."""
         ways = [
             _all((test, *side.through))
-            for side, test in ((then, condition), (other, negated(condition)))
+            for side, test in ((then, condition), (other, ir.negated(condition)))
             if side.through is not None
         ]
-        passed = None if not ways else ways[0] if len(ways) == 1 else binary("|", *ways)
-        through = None if passed is None else conjuncts(simplify(passed))
+        passed = None if not ways else ways[0] if len(ways) == 1 else ir.binary("|", *ways)
+        through = None if passed is None else ir.conjuncts(simplify(passed))
         return _Piece(then.head + other.head, then.tail + other.tail, through, {**then.loose, **other.loose})
 
-    def repeat(self, loop: LoopModel, body: tuple[Item, ...], shared: dict[Expr, int]) -> _Piece:
+    def repeat(self, loop: LoopModel, body: tuple[Item, ...], shared: dict[ir.Expr, int]) -> _Piece:
         """The first iteration is its head, the last one its tail; in between each meets the next."""
         # 1. One iteration. Its index is shared: the barrier keeps all threads in the same one.
         piece = self.block(body, {**shared, loop.index: loop.count})
-        zero = const(0, loop.index.dtype)
+        zero = ir.const(0, loop.index.dtype)
         first, following = _at(loop, zero), _at(loop, loop.index + 1)
         passing, through = self.passing(loop, body, piece)
         # 2. The tail of iteration i meets the head of iteration i + 1.
@@ -167,24 +152,26 @@ class _CutAtBarriers:
         # 3. A loop that threads leave: its tail may be that of any iteration.
         if loop.leaving:  # any iteration may be the last one
             tail = piece.tail + piece.leaving + passing
-            through = (var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
+            through = (
+                (ir.var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
+            )
             return _Piece(head, tail, through, {**piece.loose, loop.index: loop.count})
         # 4. A counted loop: the last iteration is known.
         if loop.inside is None:
-            last = _at(loop, const(loop.count - 1, loop.index.dtype))
+            last = _at(loop, ir.const(loop.count - 1, loop.index.dtype))
             return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
         # 5. A loop under a condition: an iteration is the last where the condition fails for the next one.
         begins, goes_on = (replaced(loop.inside, {loop.index: n}) for n in (zero, loop.index + 1))
-        ends = binary("|", negated(goes_on), loop.index >= loop.count - 1)
-        tail = _where(piece.tail, conjuncts(simplify(ends))) + passing
+        ends = ir.binary("|", ir.negated(goes_on), loop.index >= loop.count - 1)
+        tail = _where(piece.tail, ir.conjuncts(simplify(ends))) + passing
         # Passed without a barrier where no iteration happens, or all pass none.
-        never = simplify(negated(begins))
-        skipped = never if through is None else simplify(binary("|", never, _all(through)))
-        return _Piece(head, tail, conjuncts(skipped), {**piece.loose, loop.index: loop.count})
+        never = simplify(ir.negated(begins))
+        skipped = never if through is None else simplify(ir.binary("|", never, _all(through)))
+        return _Piece(head, tail, ir.conjuncts(skipped), {**piece.loose, loop.index: loop.count})
 
     def passing(
         self, loop: LoopModel, body: tuple[Item, ...], piece: _Piece
-    ) -> tuple[list[Access], tuple[Expr, ...] | None]:
+    ) -> tuple[list[Access], tuple[ir.Expr, ...] | None]:
         """The accesses of iterations that pass no barrier, and the conditions under which all iterations are such.
 
         If some may be and others not, which ones follow one another is left open: a condition that nothing decides.
@@ -193,33 +180,33 @@ class _CutAtBarriers:
             return [], None
         own = through = piece.through
         if any(loop.index in self.model.leaves(condition) for condition in through):
-            through = (var("path", bool_),)
+            through = (ir.var("path", bool_),)
         index = loop.index
-        assert isinstance(index, Var)
+        assert isinstance(index, ir.Var)
         any_ = _at(loop, replace(index, order=index.order - _OTHER))
         passing = [any_(a) for a in _where(_accesses(body), own)]
         return passing if through is own else _where(passing, through), through
 
 
-def _all(conditions: tuple[Expr, ...]) -> Expr:
-    always: Expr = const(True, bool_)
-    return reduce(partial(binary, "&"), conditions, always)
+def _all(conditions: tuple[ir.Expr, ...]) -> ir.Expr:
+    always: ir.Expr = ir.const(True, bool_)
+    return reduce(partial(ir.binary, "&"), conditions, always)
 
 
 def _accesses(items: Iterable[Item]) -> list[Access]:
     return [item for item in flat(items) if isinstance(item, Access)]
 
 
-def _where(accesses: list[Access], conditions: tuple[Expr, ...]) -> list[Access]:
+def _where(accesses: list[Access], conditions: tuple[ir.Expr, ...]) -> list[Access]:
     """The accesses in runs in which `conditions` hold."""
-    if any(isinstance(c, Const) and not c.value for c in conditions):
+    if any(isinstance(c, ir.Const) and not c.value for c in conditions):
         return []
     return [replace(a, guards=a.guards + conditions) for a in accesses] if conditions else accesses
 
 
-def _at(loop: LoopModel, number: Expr) -> Callable[[Access], Access]:
+def _at(loop: LoopModel, number: ir.Expr) -> Callable[[Access], Access]:
     """What an access is in iteration `number` of `loop`."""
-    memo: dict[Expr, Expr] = {}
+    memo: dict[ir.Expr, ir.Expr] = {}
     put = {loop.index: number}
 
     def moved(access: Access) -> Access:
@@ -235,8 +222,8 @@ def _at(loop: LoopModel, number: Expr) -> Callable[[Access], Access]:
 
 def decide_barriers(model: Model) -> Verdict:
     """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
-    uniform: dict[Expr, bool] = {}
-    sure: set[Stmt] | None = None
+    uniform: dict[ir.Expr, bool] = {}
+    sure: set[ir.Stmt] | None = None
     for fence in model.fences:
         for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if not _is_uniform(model, condition, uniform):
@@ -251,13 +238,13 @@ def decide_barriers(model: Model) -> Verdict:
 
 def decide_whole(model: Model) -> list[Verdict]:
     """Whether subgroups move and compute matrices as a whole: one verdict, where there are matrices."""
-    uniform: dict[Expr, bool] = {}
+    uniform: dict[ir.Expr, bool] = {}
     for gathering in model.gatherings:
         if model.threads % gathering.threads:
             reason = f"{model.threads} threads are no whole subgroups of {gathering.threads}"
             return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{gathering.text}: {reason}")]
         for value in (*gathering.conditions, *gathering.meant):
-            for node in nodes(value, skip=uniform):
+            for node in ir.nodes(value, skip=uniform):
                 if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
                     # Values of the thread's id alone, enumerated: equal within each subgroup?
                     table = model.table(node).reshape(-1, gathering.threads)
@@ -271,14 +258,14 @@ def decide_whole(model: Model) -> list[Verdict]:
     return [proven] if model.gatherings else []
 
 
-def _is_uniform(model: Model, value: Expr, uniform: dict[Expr, bool]) -> bool:
+def _is_uniform(model: Model, value: ir.Expr, uniform: dict[ir.Expr, bool]) -> bool:
     """Whether `value` is proven to be the same in all threads; `uniform` memoises the answer for its nodes."""
 
-    def leaf(node: Expr) -> bool:
-        own = model.is_id(node) or isinstance(node, Param) or node in model.agreed
+    def leaf(node: ir.Expr) -> bool:
+        own = model.is_id(node) or isinstance(node, ir.Param) or node in model.agreed
         return own and node is not model.tid
 
-    return is_uniform(value, leaf, model.readable.__contains__, uniform)
+    return ir.is_uniform(value, leaf, model.readable.__contains__, uniform)
 
 
 def _divided(model: Model, item: Gathering, claim: Claim) -> Verdict | None:
@@ -298,7 +285,7 @@ def _divided(model: Model, item: Gathering, claim: Claim) -> Verdict | None:
 
 
 def _divided_at(
-    model: Model, item: Gathering, claim: Claim, ids: dict[Expr, Integers], data: SampleData | None
+    model: Model, item: Gathering, claim: Claim, ids: dict[ir.Expr, Integers], data: SampleData | None
 ) -> Verdict | None:
     """The same for some iterations and workgroups, and for one choice of data."""
     points = model.points(model.environment(ids), data)

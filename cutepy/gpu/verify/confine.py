@@ -9,27 +9,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ...tensor.dtypes import bool_
-from ..ir import (
-    Assign,
-    Atomic,
-    Block,
-    Buffer,
-    Change,
-    Declare,
-    Expr,
-    If,
-    Kernel,
-    MatrixStore,
-    Stmt,
-    as_expr,
-    binary,
-    const,
-    new_arena,
-    statements,
-    var,
-    with_blocks,
-    with_fields,
-)
+from .. import ir
 from ..ir.simplify import simplify
 from ..lower.drop_stated import drop_stated
 from ..runtime.program import Limits
@@ -39,13 +19,13 @@ from .subgroup_size import sizes_of
 from .verdict import Status
 
 
-def confine(kernel: Kernel, views: Set[str]) -> Kernel:
+def confine(kernel: ir.Kernel, views: Set[str]) -> ir.Kernel:
     """`kernel` that writes no element outside the arrays called `views`, as it is where that is proven of it."""
-    written = {s.buffer for s in statements(kernel.body) if isinstance(s, Change) and s.coordinates}
+    written = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change) and s.coordinates}
     open_ = {buffer for buffer in written if buffer.name in views}
     if not open_ or 0 in kernel.grid:
         return kernel
-    with new_arena():
+    with ir.new_arena():
         plain = drop_stated(kernel)  # what the user says may not be so
         verdicts = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(plain, size), open_)]
     left = {
@@ -54,28 +34,28 @@ def confine(kernel: Kernel, views: Set[str]) -> Kernel:
     return replace(kernel, body=_block(kernel.body, left)) if left else kernel
 
 
-def _block(block: Block, views: Set[Buffer]) -> Block:
-    out: list[Stmt] = []
+def _block(block: ir.Block, views: Set[ir.Buffer]) -> ir.Block:
+    out: list[ir.Stmt] = []
     for stmt in block:
-        if not isinstance(stmt, Change) or stmt.buffer not in views or isinstance(stmt, MatrixStore):
-            out.append(with_blocks(stmt, tuple([_block(inner, views) for inner in stmt.blocks])))
-        elif isinstance(stmt, Atomic) and stmt.result is not None:
+        if not isinstance(stmt, ir.Change) or stmt.buffer not in views or isinstance(stmt, ir.MatrixStore):
+            out.append(ir.with_blocks(stmt, tuple([_block(inner, views) for inner in stmt.blocks])))
+        elif isinstance(stmt, ir.Atomic) and stmt.result is not None:
             # the old value is 0 where the atomic does not happen: the name of its result becomes a variable
             name = stmt.result
-            given = var(f"{name.name}_given", name.dtype, lo=name.lo, hi=name.hi)
-            inside = with_fields(stmt, result=given), Assign(name, given)
-            out += [Declare(name), If(_inside(stmt), inside, place=stmt.place)]
+            given = ir.var(f"{name.name}_given", name.dtype, lo=name.lo, hi=name.hi)
+            inside = ir.with_fields(stmt, result=given), ir.Assign(name, given)
+            out += [ir.Declare(name), ir.If(_inside(stmt), inside, place=stmt.place)]
         else:
-            out.append(If(_inside(stmt), (stmt,), place=stmt.place))
+            out.append(ir.If(_inside(stmt), (stmt,), place=stmt.place))
     return tuple(out)
 
 
-def _inside(stmt: Change) -> Expr:
+def _inside(stmt: ir.Change) -> ir.Expr:
     """Whether the coordinates of a statement are inside their extents."""
     conditions = [
-        binary(op, coordinate, as_expr(bound, coordinate.dtype))
+        ir.binary(op, coordinate, ir.as_expr(bound, coordinate.dtype))
         for coordinate, extent in zip(stmt.coordinates, stmt.shape, strict=True)
         for op, bound in ((">=", 0), ("<", extent))
     ]
-    always: Expr = const(True, bool_)
-    return reduce(lambda whole, one: simplify(binary("&", whole, one)), conditions, always)
+    always: ir.Expr = ir.const(True, bool_)
+    return reduce(lambda whole, one: simplify(ir.binary("&", whole, one)), conditions, always)
