@@ -21,27 +21,8 @@ from .. import ir
 from ..ir.laws import Array, lane_of
 from ..ir.operators import SUBGROUP
 from ..ir.waits import waiting
-from .interpreter_memory import (
-    AccessCheck,
-    Compute,
-    InterpreterState,
-    Run,
-    Watch,
-    atomic_update,
-    both,
-    by_subgroup,
-    call_matrix,
-    check_wait,
-    first_invocation,
-    gather,
-    load_matrix,
-    refuse_stated,
-    say,
-    scatter,
-    spread,
-    store_matrix,
-    subgroup_call,
-)
+from . import interpreter_memory as memory
+from .interpreter_memory import AccessCheck, Compute, InterpreterState, Run, Watch
 
 #: LANES: invocations that run in lock step. MEMORY: bytes of their private and workgroup memory, 128 MiB.
 LANES, MEMORY = 1 << 15, 1 << 27
@@ -220,11 +201,11 @@ class Compiler:
                 return lambda s: s.params[value]
             case ir.Call(name=name, args=args) if name in SUBGROUP:
                 given = [self.expr(a) for a in args]
-                return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
+                return lambda s: memory.subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
             case ir.MatrixLoad():
-                return load_matrix(self, value)
+                return memory.load_matrix(self, value)
             case ir.MatrixCall():
-                return call_matrix(self, value)
+                return memory.call_matrix(self, value)
             case ir.Load():
                 return self.load(value)
         return self.computed(value)
@@ -261,10 +242,10 @@ class Compiler:
 
         def read(s: InterpreterState) -> Array:
             # A predicated load reads in the threads where the predicate holds, and is 0 in the others.
-            active = s.active if where is None else both(s.active, where(s))
+            active = s.active if where is None else memory.both(s.active, where(s))
             at = check.elements(s, index(s), active)
             check.check_coordinates(s, active)
-            values = gather(s, buffer, at, lanes)
+            values = memory.gather(s, buffer, at, lanes)
             if s.watch is not None:
                 s.watch.access(s, check, at, active, values)
             return values if where is None else np.where(where(s), values, values.dtype.type(0))
@@ -321,7 +302,7 @@ class Compiler:
                 # One lane of a vector: the others keep their values.
                 lanes = [new if i == lane else lane_of(old, i) for i in range(var.lanes)]
                 new = np.stack(np.broadcast_arrays(*lanes))
-            active = by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
+            active = memory.by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
             s.values[var] = new if active is None else np.where(active, new, old)
 
         return assign
@@ -340,7 +321,7 @@ class Compiler:
             def keep(s: InterpreterState) -> None:
                 put, active = value(s), s.active
                 if isinstance(kind, MatrixType):
-                    active = by_subgroup(s, kind, stmt.place, "sets")
+                    active = memory.by_subgroup(s, kind, stmt.place, "sets")
                 # Inactive threads keep what they had.
                 if active is None:
                     s.arrays[buffer][part] = put
@@ -355,7 +336,7 @@ class Compiler:
             put = value(s)
             if s.watch is not None:
                 s.watch.access(s, check, at, s.active, put)
-            scatter(s, buffer, at, put, lanes)
+            memory.scatter(s, buffer, at, put, lanes)
 
         return write
 
@@ -371,18 +352,18 @@ class Compiler:
             # The bounds of the index, then of the coordinates, then the update, thread after thread.
             first = check.elements(s, index(s), s.active, value)
             check.check_coordinates(s, s.active)
-            at = np.broadcast_to(spread(s, buffer, first, 1), s.shape)
+            at = np.broadcast_to(memory.spread(s, buffer, first, 1), s.shape)
             operand = np.broadcast_to(value(s), s.shape)
             if s.watch is not None:
                 s.watch.access(s, check, first, s.active, operand)
             wanted = None if compare is None else np.broadcast_to(compare(s), s.shape)
             array = s.arrays[buffer].reshape(-1)
-            old = atomic_update(stmt.op, array, at, (operand, wanted), s.everyone, result is not None)
+            old = memory.atomic_update(stmt.op, array, at, (operand, wanted), s.everyone, result is not None)
             if result is not None:
                 assert old is not None
                 s.values[result] = old
                 if waits:
-                    check_wait(s, check, stmt, at, old)
+                    memory.check_wait(s, check, stmt, at, old)
 
         return update
 
@@ -393,7 +374,7 @@ class Compiler:
             outside, condition = s.active, test(s)
             # Both sides run one after the other, each for the threads that take it, and not at all where none does.
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
-                here = both(outside, side)
+                here = memory.both(outside, side)
                 if (body is orelse and not stmt.orelse) or not here.any():
                     continue
                 s.active = None if here.all() else here
@@ -425,7 +406,7 @@ class Compiler:
                 # The bound is computed anew on each iteration, as WGSL's `for` does.
                 if stop is not None:
                     # A thread that left stays out, even where its counter wraps around below the bound.
-                    going = both(going, np.less(at, stop(s)))
+                    going = memory.both(going, np.less(at, stop(s)))
                 if going is not None and not going.any():
                     break
                 s.active = None if going is None or going.all() else going
@@ -445,10 +426,10 @@ class Compiler:
 
         def run(s: InterpreterState) -> None:
             condition = test(s)
-            here = both(s.active, condition)
+            here = memory.both(s.active, condition)
             if here.any():
                 # The block on leaving runs for the threads that leave; the others go on.
-                staying = both(s.active, np.logical_not(condition))
+                staying = memory.both(s.active, np.logical_not(condition))
                 s.active = here
                 last(s)
                 s.active = staying
@@ -457,7 +438,7 @@ class Compiler:
 
     def say(self, stmt: ir.Print) -> Run:
         values = [self.expr(value) for value in stmt.values]
-        return lambda s: say(s, stmt.parts, [value(s) for value in values])
+        return lambda s: memory.say(s, stmt.parts, [value(s) for value in values])
 
     def assumed(self, stmt: ir.Assume) -> Run:
         # Each part that must hold, with what it compares: an error says these numbers.
@@ -470,11 +451,11 @@ class Compiler:
 
         def check(s: InterpreterState) -> None:
             for holds, sides, compared in parts:
-                broken = both(s.active, np.logical_not(holds(s)))
+                broken = memory.both(s.active, np.logical_not(holds(s)))
                 if broken.any():
-                    at = first_invocation(s, broken)
+                    at = memory.first_invocation(s, broken)
                     numbers = compared.join([f"{np.broadcast_to(side(s), s.shape)[at]}" for side in sides])
-                    refuse_stated(s, stmt, at, f"{numbers} is not so".strip())
+                    memory.refuse_stated(s, stmt, at, f"{numbers} is not so".strip())
 
         return check
 
@@ -490,7 +471,7 @@ class Compiler:
             if wrong.any():
                 at = int(np.argmax(wrong))
                 found = f"element {two[at]} is {held[two[at]]}, after {held[one[at]]} in element {one[at]}"
-                refuse_stated(s, stmt, first_invocation(s, s.everyone), found)
+                memory.refuse_stated(s, stmt, memory.first_invocation(s, s.everyone), found)
 
         return check
 
@@ -519,7 +500,7 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Declare: Compiler.declare,
     ir.Assign: Compiler.assign,
     ir.Store: Compiler.store,
-    ir.MatrixStore: store_matrix,
+    ir.MatrixStore: memory.store_matrix,
     ir.Atomic: Compiler.atomic,
     ir.If: Compiler.branch,
     ir.For: Compiler.loop,
