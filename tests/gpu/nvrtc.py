@@ -31,12 +31,16 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(next((folder / "lib").glob("libnvrtc.so*"))))
 
 
-def _made(text: str, architecture: str, result: str) -> tuple[str, bytes]:
+#: What a text is asked whose code nobody runs: whether it is C++, in the least time.
+REFUSALS_ALONE = "--minimal", "--Ofast-compile=max"
+
+
+def _made(text: str, architecture: str, result: str, *more: str) -> tuple[str, bytes]:
     """What the compiler says of a text, with its warnings, and what it makes: "PTX" or "CUBIN"."""
     nvrtc, headers = _library(), _folder("cuda_runtime")
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None) == 0
-    options = [f"--gpu-architecture={architecture}", f"--include-path={headers}/include", "--std=c++17"]
+    options = [f"--gpu-architecture={architecture}", f"--include-path={headers}/include", "--std=c++17", *more]
     given = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
     failed = nvrtc.nvrtcCompileProgram(program, len(options), given)
 
@@ -53,7 +57,7 @@ def _made(text: str, architecture: str, result: str) -> tuple[str, bytes]:
 
 def refusal(text: str) -> str:
     """What the compiler says where it refuses a text, with its warnings; "" where it compiles without any."""
-    return _made(text, f"compute_{ARCHITECTURE}", "PTX")[0]
+    return _made(text, f"compute_{ARCHITECTURE}", "PTX", *REFUSALS_ALONE)[0]
 
 
 def compiled(text: str) -> bytes:

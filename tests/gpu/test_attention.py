@@ -6,8 +6,9 @@ import example_cases  # noqa: F401  its folder is on the path
 import numpy as np
 import pytest
 import tint
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy import gpu
 from cutepy.gpu import ir
@@ -37,7 +38,7 @@ def as_arguments(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> list[np.ndarray
     st.sampled_from([0.0, 1.0, 30.0]),
     st.sampled_from([-20.0, 0.0, 20.0]),
 )
-@settings(max_examples=25, deadline=None)
+@tries(48)
 def test_it_is_attention(
     length: int, more: int, heads: tuple[int, int, int], causal: bool, window: int | None, scale: float, trend: float
 ) -> None:

@@ -6,8 +6,9 @@ import example_cases  # noqa: F401  its folder is on the path
 import numpy as np
 import pytest
 import tint
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy import Layout, Tensor, copy, gpu, make_tensor, recast
 from cutepy.gpu import ir
@@ -62,7 +63,7 @@ def results(parts: int, heads: int, group: int, width: int) -> tuple[np.ndarray,
     st.sampled_from([0.0, 1.0, 30.0]),
     st.sampled_from([-20.0, 0.0, 20.0]),
 )
-@settings(max_examples=25, deadline=None)
+@tries(48)
 def test_it_is_attention(
     keys: int, heads: tuple[int, int, int], dtype: str, lanes: int, parts: int, scale: float, trend: float
 ) -> None:

@@ -19,6 +19,7 @@ from explore.questions import asked
 from layout.junk_cases import POOL, calls, nested
 from layout.site_cases import CALLS, GUARDS, TEXTS
 from layout.sites import Site, raised_at, sites
+from shares import in_share, share
 
 import cutepy.layout
 from cutepy.draw import draw
@@ -104,7 +105,7 @@ def test_a_refused_call_of_python_has_a_picture_and_calls_that_work(call: str) -
 def test_what_a_refusal_of_any_call_says_to_write_works() -> None:
     """Random calls of every public function and method, right and wrong: each fix is Python that runs."""
     rng, names, fixed = random.Random("fixes"), list(calls()), 0
-    for _call in range(300):
+    for _call in share(range(300)):
         name, call = rng.choice(names)
         operands = [rng.choice(POOL)(rng) for _operand in range(rng.choice((1, 1, 2, 2, 3)))]
         with suppress(TypeError):
@@ -120,7 +121,7 @@ def test_what_a_refusal_of_any_call_says_to_write_works() -> None:
                 fixed += bool(fixes)
                 for fix in fixes:
                     eval(fix, dict(ROOM))
-    assert fixed > 50
+    assert fixed > in_share(50)
 
 
 SLOWEST = 0.5

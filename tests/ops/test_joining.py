@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ops.operands import NUMBERS, random_operand, random_sizes
+from shares import share
 
 from cutepy import ops
 from cutepy.errors import CoordinateError, KernelError, TensorError
 from cutepy.tensor import Tensor, make_tensor
 
 ENGINES = ("numpy", "interpreter")
-CASES = {"numpy": 100, "interpreter": 25}
+CASES = {"numpy": range(100), "interpreter": range(40)}
 
 
 def judge(found: Tensor, expected: np.ndarray) -> None:
@@ -23,7 +24,7 @@ def judge(found: Tensor, expected: np.ndarray) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_pad(engine: Any, mode: Any) -> None:
     rng = np.random.default_rng([*mode.encode()])
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         operand, array = random_operand(rng, random_sizes(rng, 1, 3), rng.choice(NUMBERS))
         widths = [tuple(map(int, rng.integers(0, 5, 2))) for _axis in range(array.ndim)]
         if mode == "constant":
@@ -35,7 +36,7 @@ def test_pad(engine: Any, mode: Any) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_concat_and_stack(engine: Any) -> None:
     rng = np.random.default_rng(2)
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         shape = random_sizes(rng, 1, 3)
         axis, count = int(rng.integers(-len(shape), len(shape))), int(rng.integers(1, 4))
         dtypes = [str(rng.choice(NUMBERS[:3])) for _ in range(count)]
@@ -57,7 +58,7 @@ def test_concat_and_stack(engine: Any) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_take(engine: Any) -> None:
     rng = np.random.default_rng(3)
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         operand, array = random_operand(rng, random_sizes(rng, 1, 4), rng.choice(NUMBERS))
         axis = None if rng.random() < 0.2 else int(rng.integers(-array.ndim, array.ndim))
         count = array.size if axis is None else array.shape[axis]

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ops.operands import ALL, random_operand, random_sizes
+from shares import share
 
 from cutepy import ops
 from cutepy.errors import TensorError
 from cutepy.tensor import make_tensor
 
 ENGINES = ("numpy", "interpreter")
-CASES = {"numpy": 60, "interpreter": 12}
+CASES = {"numpy": range(60), "interpreter": range(24)}
 
 
 def last(a: Any, b: Any) -> Any:
@@ -32,7 +33,7 @@ def of_array(function: Callable[[Any, Any], Any], array: np.ndarray, axis: int) 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_extremes(engine: Any, name: str) -> None:
     rng = np.random.default_rng([*name.encode()])
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         operand, array = random_operand(rng, random_sizes(rng, 1, 3), rng.choice(ALL))
         axis = int(rng.integers(-array.ndim, array.ndim))
         found = getattr(ops, name)(operand, axis, engine=engine).numpy()
@@ -44,7 +45,7 @@ def test_extremes(engine: Any, name: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_ones_own(engine: Any) -> None:
     rng = np.random.default_rng(5)
-    shapes = [random_sizes(rng, 1, 3) for _case in range(CASES[engine] // 2)] + [(2, 3000), (40, 300), (300, 40)]
+    shapes = [random_sizes(rng, 1, 3) for _case in share(CASES[engine])[::2]] + [(2, 3000), (40, 300), (300, 40)]
     for shape in shapes:
         dtype, axis = str(rng.choice(["int32", "float32", "float16", "uint32"])), int(rng.integers(len(shape)))
         array = np.where(rng.random(shape) < 0.3, rng.integers(1, 9, shape), 0).astype(dtype)

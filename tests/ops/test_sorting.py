@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ops.operands import ALL, NUMBERS, random_operand, random_sizes, random_values
 from ops.test_joining import CASES, ENGINES, judge
+from shares import share
 
 from cutepy import ops
 from cutepy.errors import CoordinateError, TensorError
@@ -31,7 +32,7 @@ def falling(x: np.ndarray, axis: int) -> np.ndarray:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_order_of_random_operands(engine: Any) -> None:
     rng = np.random.default_rng(1)
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         operand, array = random_operand(rng, random_sizes(rng, 1, 4), rng.choice(ALL))
         axis = int(rng.integers(-array.ndim, array.ndim))
         order = np.argsort(array, axis, stable=True).astype(np.int32)
@@ -86,7 +87,7 @@ def test_the_ends_of_each_type_are_in_order(dtype: str, home: Callable[[np.ndarr
 @pytest.mark.parametrize("engine", ENGINES)
 def test_elements_along_an_axis(engine: Any) -> None:
     rng = np.random.default_rng(3)
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         shape = random_sizes(rng, 1, 4)
         axis = int(rng.integers(-len(shape), len(shape)))
         along = axis % len(shape)
@@ -111,7 +112,7 @@ def test_indices_outside_of_a_device_give_0(home: Callable[[np.ndarray], Tensor]
 @pytest.mark.parametrize("engine", ENGINES)
 def test_places_in_a_sorted_vector(engine: Any) -> None:
     rng = np.random.default_rng(4)
-    for _case in range(CASES[engine]):
+    for _case in share(CASES[engine]):
         dtype = str(rng.choice(NUMBERS))
         vector = random_values(rng, (int(rng.integers(40)),), dtype)
         wanted, array = random_operand(rng, random_sizes(rng, 0, 3), dtype)

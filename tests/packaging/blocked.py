@@ -16,12 +16,16 @@ settings.register_profile("few", max_examples=2, database=None)
 settings.load_profile("few")
 
 
-SEEDS = 2
-"""Of as many seeds each law is tried."""
+SEEDS, CASES = 2, 8
+"""Of as many seeds each law is tried, and of at most as many cases each test, from its first one to its last."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = [item for item in items if seeded(item) < SEEDS]
+    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if seeded(item) < SEEDS:
+            tests[item.nodeid.partition("[")[0]].append(item)
+    items[:] = [item for cases in tests.values() for item in cases[:: -(-len(cases) // CASES)]]
 
 
 def seeded(item: pytest.Item) -> int:

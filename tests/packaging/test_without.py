@@ -176,7 +176,6 @@ NEED = {
         test_swizzled.py::test_evaluation_offsets_and_cosize
         test_swizzled.py::test_f2_of_numpy_and_of_a_random_matrix
         test_symbolic.py
-        test_tools_print.py::test_a_print_is_read_as_its_layout
         test_tuple_laws.py
     """,
     "draw": """

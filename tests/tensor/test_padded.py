@@ -12,10 +12,11 @@ from cutepy.tensor import copy, local_tile, padded
 
 sys.path.append(str(Path(__file__).parents[1] / "gpu"))  # last: it has modules by the names of some here
 from padding_cases import judge, written
+from shares import share
 
 
-def test_two_thousand_random_rims() -> None:
-    for number in range(2000):
+def test_random_rims() -> None:
+    for number in share(range(2000)):
         judge(number, traced=False)
 
 
