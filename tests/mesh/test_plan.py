@@ -141,7 +141,7 @@ def test_who_sends_what_to_whom() -> None:
 def test_messages_of_steps_are_what_is_counted() -> None:
     """Each message stays in its group, its sender has what it sends, and all together are what the step counts."""
     draw, seen = random.Random(4), set()
-    for _ in share(range(80)):
+    for _ in range(80):
         old, new = random_pair(draw)
         plan = redistribution(old, new)
         for step in plan.steps:
