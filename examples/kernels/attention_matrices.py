@@ -42,12 +42,12 @@ def attention(Q, K, V, O, *, causal, window=None):  # Q, O (length, width, group
     gpu.launch(grid=(ceil_div(length, ROWS), group, heads), threads=PRODUCTS.threads)
     gpu.in_order(K, V)
     tile, head, who, scale = gpu.workgroup.x, gpu.workgroup.z, 32 * gpu.subgroup, width**-0.5 * np.log2(np.e)
-    if causal:
-        tile = ceil_div(length, ROWS) - 1 - tile  # those with the most keys first
+    tile = ceil_div(length, ROWS) - 1 - tile if causal else tile  # those with the most keys first
     gQ, gO = (local_tile(x(_, _, gpu.workgroup.y, head), (ROWS, width), (tile, 0)) for x in (Q, O))
     gK, gV = (local_tile(x(_, _, head), (KEYS, width), (_, 0)) for x in (K, V))
     sK, sV = (gpu.shared(K, Layout((KEYS, width), (width + 8, 1))) for _operand in "KV")
-    sS, sP = gpu.shared("f32", Layout((ROWS, KEYS), (KEYS + 4, 1))), gpu.shared("f16", columns(40))
+    sS = gpu.shared("f32", Layout((ROWS, KEYS), (KEYS + 4, 1)))
+    sP = gpu.shared("f16", Layout((ROWS, KEYS), (KEYS + 8, 1)) if causal else columns(40))  # each is faster there
     k, v = copies(width).thread(gK, sK), copies(width).thread(gV, sV)
     part_K, part_V = PRODUCTS.partition_B(sK, who), PRODUCTS.partition_B(select(sV, 1, 0), who)
     part_S, part_P = PRODUCTS.partition_C(sS, who), PRODUCTS.partition_A(sP, who)

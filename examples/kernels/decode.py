@@ -44,8 +44,8 @@ def decode(q, K, V, norms, o, *, dtype=None, lanes=0, deep=0):
     if dtype:  # of keys and values in words
         K, V = recast(K, dtype), recast(V, dtype)
     wide = width // lanes
-    bits = 8 * (BYTES if group > 2 else 2 * BYTES)  # of keys that are on their way at once
-    deep = deep or min(lanes, max(1, bits // (wide * K.dtype.bits)))
+    ahead = BYTES if group > 2 else 2 * BYTES if K.dtype.bits < 32 else BYTES * group // 2  # of keys, on their way
+    deep = deep or min(8, lanes, max(1, 8 * ahead // (wide * K.dtype.bits)))
     each = max(1, ceil_div(group * deep, lanes))  # scores of a thread: numbers lane, lane + lanes, ...
 
     def mine(columns):

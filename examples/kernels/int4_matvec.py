@@ -19,7 +19,8 @@ def plan_of(rows, groups, threads=THREADS):
     """
     shared = 64 * ceil_div(groups, 32)
     if shared <= threads and rows <= MOST * PARTS // 8:
-        return min(MOST // 2, 4 * ceil_div(rows, 2 * PARTS if shared <= 512 else PARTS)), shared, 2
+        most = 8 if shared <= 256 else MOST // 2
+        return min(most, 4 * ceil_div(rows, 2 * PARTS if shared <= 512 else PARTS)), shared, 2
     return min(MOST, 4 * ceil_div(rows, 4 * PARTS)), min(THREADS, shared // 2), 1
 
 
