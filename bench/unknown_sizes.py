@@ -3,11 +3,14 @@
     python bench/unknown_sizes.py [SHAPES] [EDGE]
     python bench/unknown_sizes.py ops [SHAPES] [NAME ...]
     python bench/unknown_sizes.py host [SHAPES]
+    python bench/unknown_sizes.py device [PARTS]
 
 SHAPES random shapes are run for each kernel (300), and the device time is that of matrices of EDGE (2048), the least of
 15 runs in turn. With "ops" the library's own operations run at SHAPES random shapes (300) of one to three axes, and
 views by offset, step and reversal, each compared with NumPy: plans and pipelines are counted. With "host", what a whole
 operation costs the host at a new size where all is compiled, at a size that was met over other memory, and repeated.
+With "device" the launches of products, attention, softmax and copies are timed by their kernels for all sizes and by
+the same kernels for their sizes alone, extents divided by PARTS (1): medians of rounds in turn, the GPU warmed before.
 """
 
 import random
@@ -15,15 +18,22 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "gpu"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "kernels"))
+from attention import attention
 from size_kernels import CASES
 
 from cutepy import Layout, Tensor, gpu, ops
+from cutepy.gpu.matmul.contraction import problem_for_plans
+from cutepy.gpu.matmul.cost_model import choose_plan
 from cutepy.gpu.operations.copies import fill_kernel
+from cutepy.gpu.operations.operand import ExecutionSite
+from cutepy.gpu.runtime.call_cache import CallCache
 from cutepy.gpu.trace.kernel import KernelFunction
 
 TIMED = {"axpy": 2, "rows_in_vectors": 2, "softmax": 2, "product": 3, "transposed": 2}
@@ -247,7 +257,124 @@ def host(name: str, shapes: int) -> str:
     )
 
 
+Launch = tuple[KernelFunction, tuple[object, ...], dict[str, object]]
+
+
+def launches_of(work: Callable[[], object]) -> list[Launch]:
+    """The launches of a call, with their arguments."""
+    found: list[Launch] = []
+    launch, cached = KernelFunction.__call__, CallCache.call
+
+    def noted(kernel: KernelFunction, *args: object, **static: object) -> None:
+        found.append((kernel, args, static))
+        launch(kernel, *args, **static)
+
+    KernelFunction.__call__, CallCache.call = noted, lambda _cache, args, run, **_key: run(*args)
+    try:
+        work()
+    finally:
+        KernelFunction.__call__, CallCache.call = launch, cached
+    assert found
+    return found
+
+
+def _product(m: int, n: int, k: int) -> Callable[[], object]:
+    a, b, c = (gpu.array(np.random.default_rng(0).random(s, np.float32)) for s in ((m, k), (k, n), (m, n)))
+    problem = problem_for_plans(ExecutionSite(gpu.default_device()), a, b)
+    plan = choose_plan(problem, gpu.default_device().adapter)  # a plan that is given is by the kernel for all sizes
+    return lambda: ops.matmul(a, b, c, plan=plan)
+
+
+def _attention(heads: int, length: int, width: int, causal: bool) -> Callable[[], object]:
+    function = _without_annotations(attention.function)
+    function.__kwdefaults__, shape = attention.function.__kwdefaults__, f"(L,{width},H):({width},1,?)"
+    kernel = gpu.kernel(sizes=dict.fromkeys("QKVO", shape))(function)
+    memory = [gpu.array(np.random.default_rng(0).random(heads * length * width, np.float32)) for _ in "QKVO"]
+    operands = [Tensor(x.engine, Layout((length, width, heads), (width, 1, length * width))) for x in memory]
+    return lambda: kernel(*operands, causal=causal)
+
+
+def _moved(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[], object]:
+    x = ops.permute_dims(gpu.array(np.random.default_rng(0).random(shape, np.float32)), axes)
+    y = gpu.empty(tuple([shape[axis] for axis in axes]))
+    return lambda: gpu.copy(x, y)
+
+
+def _rows(operation: Callable[[Tensor], object], shape: tuple[int, ...]) -> Callable[[], object]:
+    x = gpu.array(np.random.default_rng(0).random(shape, np.float32))
+    return lambda: operation(x)
+
+
+def device_cases(parts: int) -> dict[str, Callable[[], Callable[[], object]]]:
+    """Calls whose launches are for all sizes, by name."""
+
+    def less(*extents: int) -> tuple[int, ...]:
+        return tuple([max(min(n, 2), n // parts) for n in extents])
+
+    found: dict[str, Callable[[], Callable[[], object]]] = {}
+    for extents in ((4096, 4096, 4096), (4095, 4097, 4099), (1000, 1500, 700), (128, 8192, 4096), (16, 4096, 4096)):
+        found[f"matmul {'x'.join(map(str, extents))}"] = lambda e=extents: _product(*less(*e))
+    for length in (1024, 2048, 4096):
+        for causal in (False, True):
+            name = f"attention 16x{length}x64" + " causal" * causal
+            found[name] = lambda n=length, c=causal: _attention(16, *less(n), 64, c)
+    for shape in ((16384, 4096), (4096, 16384), (1 << 20, 17), (4095, 4097)):
+        found[f"softmax {shape}"] = lambda s=shape: _rows(ops.softmax, less(*s))
+    for shape in ((8192, 8192), (8191, 8193), (4095, 4097), (1 << 20, 24)):
+        found[f"transpose {shape}"] = lambda s=shape: _moved(less(*s), (1, 0))
+    for shape, axes in (
+        ((1 << 26,), (0,)),
+        ((8191, 8193), (0, 1)),
+        ((64, 3, 512, 512), (0, 2, 3, 1)),
+        ((7, 1000, 333, 5), (3, 1, 0, 2)),
+        ((7, 1000, 333, 5), (0, 2, 1, 3)),
+    ):
+        found[f"copy {shape} by {axes}"] = lambda s=shape, a=axes: _moved(less(*s), a)
+    for axis in (0, 1):
+        found[f"sum (8191, 8193) over {axis}"] = lambda a=axis: _rows(lambda x: ops.sum(x, a), less(8191, 8193))
+    return found
+
+
+def on_device(name: str, make: Callable[[], Callable[[], object]]) -> str:
+    """Device time of the launches of a call by their kernels for all sizes beside the same kernels for these sizes."""
+    device, launches = gpu.default_device(), launches_of(make())
+    known: list[Launch] = []
+    for kernel, args, static in launches:
+        plain = _without_annotations(kernel.function)
+        plain.__kwdefaults__ = kernel.function.__kwdefaults__
+        known.append((gpu.kernel(sizes="known")(plain), args, static))
+
+    def run(which: list[Launch]) -> None:
+        for kernel, args, static in which:
+            kernel(*args, **static)
+
+    def seconds(which: list[Launch], repeats: int) -> float:
+        with device.timed() as watch:
+            for _ in range(repeats):
+                run(which)
+        return watch.seconds / repeats
+
+    ways = launches, known
+    for way in ways:
+        run(way)
+    device.wait()
+    repeats = max(1, min(64, int(1e-3 / max(1e-9, seconds(launches, 1)))))
+    warm = time.perf_counter() + 0.3
+    while time.perf_counter() < warm:
+        seconds(launches, repeats)
+    rounds = [[seconds(way, repeats) for way in ways] for _ in range(11)]
+    every, these = (1e3 * statistics.median(times) for times in zip(*rounds, strict=True))
+    reasons = {kernel.size_reason for kernel, _, _ in launches} - {""}
+    sizes = f"; traced for their sizes: {'; '.join(reasons)}" if reasons else ""
+    return f"{name:40} for all sizes {every:.4f} ms, for these {these:.4f} ms, {these / max(every, 1e-9):.3f}x{sizes}"
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["device"]:
+        print(gpu.default_device())
+        for name, make in device_cases(int((sys.argv[2:3] or ["1"])[0])).items():
+            print(on_device(name, make), flush=True)
+        raise SystemExit
     if sys.argv[1:2] == ["host"]:
         for name in HOST:
             print(host(name, int((sys.argv[2:3] or ["200"])[0])), flush=True)
