@@ -32,7 +32,6 @@ from cutepy.gpu.matmul.cost_model import (
     PLANS_OF_FEW_ROWS,
     PLANS_OF_SHORT_K,
     SKINNY,
-    SQUARE,
     ProductProblem,
     choose_plan,
     in_splits,
@@ -467,7 +466,7 @@ def plans(shapes: Shapes) -> None:
     ]  # fmt: skip
     for m, n, k in sizes:
         few = *PLANS_OF_SHORT_K, *PLANS_OF_FEW_ROWS[False], *PLANS_OF_FEW_ROWS[True]
-        for whole in (*PLANS, SQUARE, SKINNY, *few):
+        for whole in (*PLANS, SKINNY, *few):
             for plan in in_splits(ProductProblem(m, n, k), whole):
                 if whole.tile[0] <= 4 * m and whole.tile[1] <= 4 * n:
                     name = f"({m},{n},{k}) {_short(plan)}"

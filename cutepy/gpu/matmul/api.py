@@ -161,7 +161,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
     >>> import numpy as np
     >>> x = np.zeros((64, 64), np.float16)
     >>> print(explain_matmul(x, x, engine="interpreter"))
-    fused multiply-adds in f32, tiles of 64x64x16; no matrices of a subgroup: the interpreter is asked for, not a device
+    fused multiply-adds in f32, tiles of 32x32x16; no matrices of a subgroup: the interpreter is asked for, not a device
 
     Raises as `matmul`.
     """

@@ -36,7 +36,6 @@ from ..operations.pointwise import converted, shares_memory
 from .cost_model import (
     FEW_ROWS,
     LARGE_PRODUCT,
-    SQUARE,
     WORTH_COPYING,
     ProductProblem,
     choose_plan,
@@ -230,8 +229,7 @@ def _resolve_plan(
     place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions, *, fused: bool = False
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan, bool]:
     """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone: where its plan
-    was found by timing it, and of `SQUARE`, by which 64x64 with 2^20 columns of k took 242 us, and 260 by one for all
-    sizes."""
+    was found by timing it."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
 
     def plan_of(m: int, n: int, k: int, batch: int) -> tuple[Plan | MatrixPlan, bool]:
@@ -239,8 +237,7 @@ def _resolve_plan(
         if given is not None:
             return replace(given, splits=parts_of(one.k, given.tile[2], given.splits)), False
         tuned = place.device is not None and tuned_plan(place.device.adapter, one) is not None
-        plan = plan_for_problem(place, one, how.sums, fused=fused)
-        return plan, tuned or (isinstance(plan, Plan) and in_parts(plan, 1) == SQUARE)
+        return plan_for_problem(place, one, how.sums, fused=fused), tuned
 
     return arranged, *gpu.choice(plan_of, problem.m, problem.n, problem.k, problem.batch)
 

@@ -1,8 +1,7 @@
 """How long a product takes by a plan, and the plan that should take the least: of multiply-adds, or of matrices.
 
-Law: `predicted_us` orders plans as an NVIDIA H200 did, in 2,100 timings of 57 products. What it chooses of `PLANS` took
-1.02 times as long as the best of all that were timed, in the geometric mean, and at most 1.12 times; of two plans more
-it chose no better.
+Law: `predicted_us` orders plans as an NVIDIA H200 did, in 3,300 timings of 104 products. What it chooses of `PLANS`
+took 1.03 times as long as the best of all that were timed, in the geometric mean.
 """
 
 from __future__ import annotations
@@ -20,13 +19,15 @@ from ..runtime.plan_file import size_class
 from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+NARROW = Plan((128, 96, 8), (16, 8), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+SQUARE = Plan((64, 64, 32), (8, 8, 2), unrolled=True, lanes=(8, 4))
+TALL = Plan((64, 32, 32), (8, 8, 2), unrolled=True, lanes=(4, 8))
 SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 ANYWHERE, ANYWHERE_OF_FEW = Plan(), Plan((32, 32, 16), (8, 8))
-"""Plans that every WebGPU device can run, and for few rows or columns."""
-PLANS = SMALL, LARGE, WIDE
+"""Plans that every WebGPU device can run, and for few rows, columns or multiply-adds."""
+PLANS = SMALL, TALL, SQUARE, NARROW, LARGE, WIDE
 """Plans for products of any extents."""
 LONG_K = 2048
 """Columns of k from which a product of one row and few columns takes less time in parts."""
@@ -35,8 +36,8 @@ FEW_ROWS = 16
 SHORT_K = 512
 """Columns of k up to which the plans are tried whose threads stand along the columns of C."""
 PLANS_OF_SHORT_K = (
-    Plan((4, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
     Plan((8, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
+    Plan((4, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
 )
 PLANS_OF_FEW_ROWS = {
     False: (
@@ -60,6 +61,10 @@ PLANS_OF_ONE_ROW = (
 )
 """Plans where the columns of B are neighbours in memory: of tiles enough for all processors, of one each and a long k,
 and of fewer."""
+ANYWHERE_PRODUCTS = 1 << 22
+"""Multiply-adds from which tiles of `ANYWHERE` are enough for the processors of a GPU that is not discrete."""
+FEW_PRODUCTS, SMALL_OF_FEW = 1 << 19, PLANS_OF_FEW_ROWS[True][1]
+"""Multiply-adds up to which few plans serve all products, and that of few rows: they take as long as a launch."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
 epilogue."""
@@ -70,22 +75,25 @@ vectors, the copies included: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 m
 # The GPU that was measured, an NVIDIA H200: its processors, the clocks of one of them in a microsecond as far as plans
 # use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
 PROCESSORS, CLOCKS_PER_US = 132, 1840
-PROCESSOR_REGISTERS, PROCESSOR_THREADS, PROCESSOR_SHARED_BYTES = 65536, 2048, 46_000
+PROCESSOR_REGISTERS, PROCESSOR_THREADS, PROCESSOR_SHARED_BYTES = 65536, 2048, 44_000
 MOST_THREAD_REGISTERS, OTHER_REGISTERS = 255, 30
 """Registers that a thread has at most, and those that it takes for addresses and counters."""
 FMA_PER_CLOCK = 128
 """Multiply-adds of f32 that one processor does in a clock."""
-START_US, SECOND_START_US = 2.0, 1.0
+START_US, SECOND_START_US = 2.0, 3.0
 """Microseconds that a launch takes, and that of a second pass, which adds the parts of k."""
 READ_BYTES_PER_US, STORED_BYTES_PER_US = 7e6, 4.2e6
-"""Bytes of A and B that reach the processors in a microsecond, and of sums that are stored."""
-WORD_FMA = 0.67
+"""Bytes of A and B that reach the processors in a microsecond, and of parts of sums that a second pass adds."""
+WORD_FMA = 1.32
 """Multiply-adds in whose time a word of 4 bytes is read of shared memory."""
-BROUGHT_CLOCKS, TRANSPOSED = 0.035, 2.0
-"""Clocks for an element that is brought to shared memory, and how many times that for one of B that is transposed."""
-WAIT_CLOCKS, BEGIN_CLOCKS = 150, 1600
+BROUGHT_CLOCKS, STORED_CLOCKS = 0.042, 0.098
+"""Clocks for an element that is brought to shared memory, and for one of a tile of C that is stored in vectors."""
+ALONE, SIDE_BY_SIDE = 2.5, 21.0
+"""How many times that an element takes that is stored alone, and how much more, divided by the threads that store
+neighbours at a time."""
+WAIT_CLOCKS, BEGIN_CLOCKS = 130, 2250
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
-LATENCY_THREADS = 22
+LATENCY_THREADS = 30
 """A slab takes the work of so many workgroups more, divided by the threads of one: latencies that few do not hide."""
 
 
@@ -143,7 +151,7 @@ def smem_words_per_fma(plan: Plan) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _of_workgroup(plan: Plan, transposed: bool) -> tuple[int, float, float]:
+def _of_workgroup(plan: Plan) -> tuple[int, float, float]:
     """How many workgroups of a plan run together on a processor, as registers and shared memory let, and the clocks of
     a slab: of its multiply-adds with the words of shared memory that these read, and of what is brought there."""
     (bm, bn, bk), threads = plan.tile, prod(plan.threads)
@@ -152,30 +160,34 @@ def _of_workgroup(plan: Plan, transposed: bool) -> tuple[int, float, float]:
     by_registers = int(PROCESSOR_REGISTERS / (threads * min(float(MOST_THREAD_REGISTERS), held)))
     together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
     work = bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
-    return together, work, BROUGHT_CLOCKS * (bm * bk + of_b * (TRANSPOSED if transposed else 1))
+    return together, work, BROUGHT_CLOCKS * (bm * bk + of_b)
 
 
 def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
     """How many microseconds a product should take by a plan of multiply-adds, with k in its parts or in so many.
 
     A slab costs its multiply-adds, the words of shared memory that these read, what is brought there, and a wait at the
-    barrier that workgroups of one processor share. As many run together as registers and shared memory let. All of them
-    take no less than the bytes that are brought to them.
+    barrier that workgroups of one processor share; a tile costs that it is stored, more where rows of C hold no whole
+    vectors. As many run together as registers and shared memory let. All of them take no less than the bytes that are
+    brought to them.
     """
     p, (bm, bn, bk), threads, splits = problem, plan.tile, prod(plan.threads), splits or plan.splits
-    together, work, brought = _of_workgroup(plan, p.across[1])
-    slabs = slabs_of(p, plan, splits)
+    together, work, brought = _of_workgroup(plan)
+    slabs, vectors = slabs_of(p, plan, splits), (p.n if p.across[2] else p.m) % 4 == 0
+    stored = STORED_CLOCKS * bm * bn * (1 if vectors else ALONE + SIDE_BY_SIDE / plan.threads[p.across[2]])
 
     def clocks(groups: int) -> float:
-        return slabs * (work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS) + BEGIN_CLOCKS
+        slab = work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS
+        return slabs * slab + BEGIN_CLOCKS + stored * groups
 
     groups = workgroups_of(p, plan) * splits
     taken = in_rounds(groups, together, clocks)
-    # The memory's part: A and B once for each tile, C once, and partial sums written and read again.
+    # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes their sum.
     read = groups * slabs * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
-    second, sums = (0.0, 1) if splits == 1 else (SECOND_START_US, 2 * splits + 1)
-    stored = 4 * sums * p.m * p.n * p.batch / STORED_BYTES_PER_US
-    return START_US + second + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US) + stored
+    first = START_US + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US)
+    if splits == 1:
+        return first
+    return first + SECOND_START_US + 4 * (splits + 1) * p.m * p.n * p.batch / STORED_BYTES_PER_US
 
 
 def in_rounds(groups: int, together: int, taken: Callable[[int], float]) -> float:
@@ -203,9 +215,9 @@ def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
 def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fused: bool = False) -> Plan:
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
-    On a discrete GPU it is `SMALL`, `LARGE` or `WIDE`, of large products also `SQUARE`, of few rows `SMALL`, `SKINNY`
-    or one of theirs: each is a text for all sizes. With an epilogue each is another, so a product that is `fused` with
-    one has `SMALL` alone, below `LARGE_PRODUCT`.
+    On a discrete GPU it is one of `PLANS`, of few rows `SMALL`, `SKINNY` or one of theirs: each is a text for all
+    sizes. Of few multiply-adds there are two, one of few rows. With an epilogue each is another text, so a product that
+    is `fused` with one has `SMALL` alone, below `LARGE_PRODUCT`.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
@@ -213,8 +225,9 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     p = problem
     if min(p.m, p.n, p.k) < 1:
         p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
-    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < _bytes_of_large():
-        plan = ANYWHERE if min(p.m, p.n) > FEW_ROWS else ANYWHERE_OF_FEW
+    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < _bytes_of_plans():
+        many = min(p.m, p.n) > FEW_ROWS and p.m * p.n * p.k * p.batch > ANYWHERE_PRODUCTS
+        plan = ANYWHERE if many else ANYWHERE_OF_FEW
         return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
     return _quickest(p, fused)
 
@@ -241,14 +254,14 @@ def _of_one_row(problem: ProductProblem) -> Plan:
 @lru_cache(maxsize=512)
 def _quickest(problem: ProductProblem, fused: bool) -> Plan:
     """The plan that should take the least time, with its splits."""
+    work = problem.m * problem.n * problem.k * problem.batch
+    if work <= FEW_PRODUCTS and not fused:
+        return least_of(problem, (SMALL_OF_FEW if problem.m <= FEW_ROWS else SMALL,))
     if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
         return _of_one_row(problem)
-    large = problem.m * problem.n * problem.k * problem.batch >= LARGE_PRODUCT
-    fused &= not large
+    fused &= work < LARGE_PRODUCT
     plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else PLANS
-    # The 64 threads of SQUARE turn B too slowly: 1000x1500x700 took 118 us, and 77 by LARGE.
-    square = (SQUARE,) if large and not problem.across[1] else ()
-    return least_of(problem, (*plans, *square, *_few_rows(problem, fused)))
+    return least_of(problem, (*plans, *_few_rows(problem, fused)))
 
 
 def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
@@ -363,9 +376,9 @@ def matrix_plan(place: ExecutionSite, problem: ProductProblem, sums: str) -> Mat
 
 
 @cache
-def _bytes_of_large() -> int:
-    """Bytes of shared memory that the plan of large products takes: each product asks."""
-    return LARGE.shared_bytes
+def _bytes_of_plans() -> int:
+    """Bytes of shared memory that the plans of any extents take at most: each product asks."""
+    return max(plan.shared_bytes for plan in PLANS)
 
 
 @cache

@@ -30,6 +30,7 @@ from ...tensor import (
 )
 from .. import Device, Expr, KernelFunction
 from ..operations.operand import ExecutionSite
+from .cost_model import FEW_PRODUCTS
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
@@ -73,24 +74,32 @@ def near(name: str, tensor: Tensor, usual: int) -> Near:
     return name, mode, 4 if len(steps[mode]) == 1 and not any(number % 4 for number in numbers) else 1
 
 
-def accesses(a: Near, b: Near, c: Near, plan: Plan, *, whole: bool) -> tuple[tuple[Near, Near, Near], bool]:
+def accesses(
+    a: Near, b: Near, c: Near, plan: Plan, *, whole: bool, few: bool = False
+) -> tuple[tuple[Near, Near, Near], bool]:
     """How A (m,k), B (n,k) and C (m,n) that lie so are accessed, and whether it is told that k is of `whole` turns: of
     all that may be, few ways, for each is a text.
 
-    A and B are in vectors, and C where it can; or all but neighbours along k, which are where k is of whole turns; or
-    these alone; or none is, at stride 1, or at any strides. Plans that read ahead load vectors along any k.
+    Where k is of whole turns A and B are in vectors, and so is C; by plans of two stages also where C is not. Else
+    those with neighbours along the rows are, if C is, too; or none is, at stride 1, or at any strides.
+
+    Plans that read ahead store single elements. They have A and B in vectors, where k is of whole turns or B's
+    neighbours are along it; else B alone, if they are not. A `few` products are in no vectors.
     """
-    widths = [width for _, _, width in (a, b, c)]
-    along_k, across_k = (all(width == 4 for _, mode, width in (a, b) if mode == way) for way in (1, 0))
-    along_k = along_k and whole
+    widths, rows = [width for _, _, width in (a, b, c)], [mode == 0 for _, mode, _ in (a, b)]
+    vectors = [width == 4 for width in widths]
     if min(widths) == 0:
         chosen = [0] * 3
-    elif plan.ahead or (along_k and across_k):
+    elif plan.ahead and not few and vectors[0] and vectors[1] and (whole or not rows[1]):
+        chosen = [4, 4, 1]
+    elif plan.ahead:
+        chosen = [1, 4 if vectors[1] and rows[1] and not few else 1, 1]
+    elif whole and vectors[0] and vectors[1] and (vectors[2] or plan.stages == 2):
         chosen = widths
-    elif across_k and widths[2] == 4:
-        chosen = [*[1 if mode == 1 else 4 for _, mode, _ in (a, b)], 4]
+    elif vectors[2] and all(vectors[operand] for operand in (0, 1) if rows[operand]):
+        chosen = [*(4 if along else 1 for along in rows), 4]
     else:
-        chosen = [*[4 if along_k and mode == 1 else 1 for _, mode, _ in (a, b)], 1]
+        chosen = [1] * 3
     ways = [(name, mode, width) for (name, mode, _), width in zip((a, b, c), chosen, strict=True)]
     return (ways[0], ways[1], ways[2]), whole and chosen[0] == 4
 
@@ -131,8 +140,10 @@ def launch(
         place.run(kernel, *given, plan=plan, **static)
         return
     slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
-    lying = near("A", a, 1), near("B", b, 0), near("C", c, 1)
-    lies, whole = accesses(*lying, plan, whole=size(a, 1) % slab == 0)
+    of_c = near("C", c, 1)
+    lying = near("A", a, of_c[1]), near("B", b, 1 - of_c[1]), of_c  # the usual order, or that of B and A exchanged
+    few = size(a) * size(c, 1) <= FEW_PRODUCTS
+    lies, whole = accesses(*lying, plan, whole=size(a, 1) % slab == 0, few=few)
     sized = for_strides(kernel, lies, slab if whole else 1, rank=3 if batches else 2)
     across, singly = (lies[0][1] == 1, lies[1][1] == 1, lies[2][1] == 1), (lies[0][2] < 4, lies[1][2] < 4)
     orders = Orders(across, lies[2][2] < 4 and size(a, 1) <= SHORT_K and plan.stores_apart, singly)

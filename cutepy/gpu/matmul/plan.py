@@ -150,12 +150,12 @@ class Plan:
 
     @property
     def stores_apart(self) -> bool:
-        """Whether a thread owns single columns where k is short and no vectors are stored: of more sums than 4 x 4.
+        """Whether a thread owns single columns where k is short and no vectors are stored: of more sums than 8 x 4.
 
         >>> Plan((128, 128, 8), (16, 16)).stores_apart, Plan((32, 32, 32), (8, 8)).stores_apart
         (True, False)
         """
-        return self.owned != (4, 4) and not self.ahead
+        return prod(self.owned) > 32 and not self.ahead
 
     @property
     def shared_bytes(self) -> int:

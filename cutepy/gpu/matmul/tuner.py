@@ -36,7 +36,6 @@ from .cost_model import (
     PLANS,
     PROCESSORS,
     SKINNY,
-    SQUARE,
     ProductProblem,
     choose_plan,
     in_splits,
@@ -151,8 +150,8 @@ def space() -> Iterator[Plan]:
 
 
 def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
-    """The plans that are tried for a product: the default one, then the likeliest with each tile and its threads, then
-    the others.
+    """The plans that are tried for a product: the default one and the likeliest two of the others that products have,
+    then the likeliest with each tile and its threads, then the others.
 
     >>> from ..runtime import Limits
     >>> problem = ProductProblem(64, 4096, 1024)
@@ -164,7 +163,10 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: predicted_us(problem, plan))
     before: Counter[object] = Counter()
     placed: list[tuple[int, int, Plan]] = []
-    for plan in dict.fromkeys([choose_plan(problem, adapter), least_of(problem, (*PLANS, SQUARE, SKINNY)), *likeliest]):
+    usual = sorted(
+        (least_of(problem, (plan,)) for plan in (*PLANS, SKINNY)), key=lambda one: predicted_us(problem, one)
+    )
+    for plan in dict.fromkeys([choose_plan(problem, adapter), *usual[:3], *likeliest]):
         placed.append((before[plan.tile, plan.threads], len(placed), plan))
         before[plan.tile, plan.threads] += 1
     return [plan for _, _, plan in sorted(placed)]

@@ -14,7 +14,7 @@ from ...tensor import Tensor, mode_layouts, with_layout
 from .. import cached_launches
 from .domain import Tiling
 from .operand import ExecutionSite, place_of, target_of, tensor_of
-from .pointwise import each_element, of_a_run, shares_memory, walk
+from .pointwise import each_element, in_whole_vectors, of_a_run, shares_memory, walk
 
 
 @gpu.kernel(sizes={"source": "(...)", "result": "(...)"})
@@ -69,8 +69,8 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     # The launch: over the modes that both share, by long tiles where these are one run each.
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    tiling = of_a_run(place, [a, b], tiling)
-    place.run(copy_kernel, a, b, tiling=tiling)
+    for pair, tiles in in_whole_vectors([a, b], tiling):
+        place.run(copy_kernel, *pair, tiling=of_a_run(place, pair, tiles))
 
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:

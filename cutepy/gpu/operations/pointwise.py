@@ -42,7 +42,17 @@ from ...tensor import (
     with_layout,
 )
 from .. import CallCache, Deferral, DeviceEngine, Dialect, Expr, KernelFunction
-from .domain import THREADS, Tiling, TransposedTile, coordinate_of, staged_layout, tiling_of, vector_width, zipped
+from .domain import (
+    THREADS,
+    VECTOR,
+    Tiling,
+    TransposedTile,
+    coordinate_of,
+    staged_layout,
+    tiling_of,
+    vector_width,
+    zipped,
+)
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of, value_as
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 
@@ -404,6 +414,27 @@ def of_a_run(place: ExecutionSite, tensors: Sequence[Tensor], tiling: Tiling | N
     if last.size < LONG_RUN or len(leaves(last.shape)) > 1 or place.most_threads < WIDE_TILE[1] or tiling is None:
         return tiling
     return tiling_of([mode_layouts(t)[0] for t in tensors], elements=WIDE_TILE[0], threads=WIDE_TILE[1])
+
+
+def in_whole_vectors(tensors: list[Tensor], tiling: Tiling | None) -> list[tuple[list[Tensor], Tiling | None]]:
+    """The walks that go over these tensors: where they are one long run of memory each, whose length no vector divides,
+    one over whole vectors and one over the rest.
+
+    >>> from cutepy.tensor import CountingEngine, f32
+    >>> run = Tensor(CountingEngine(f32), Layout(LONG_RUN + 3))
+    >>> [(pair[0].size, pair[0].offset) for pair, _ in in_whole_vectors([run, run], None)]
+    [(16777216, 0), (3, 16777216)]
+    """
+    count = tensors[-1].size
+    rest = count % VECTOR
+    run = all(isinstance(t.layout, Layout) and leaves(t.layout.stride) == (1,) for t in tensors)
+    if count < max(LONG_RUN, VECTOR) or not rest or not run or any(t.offset % VECTOR for t in tensors):
+        return [(tensors, tiling)]
+    found = []
+    for first, length in ((0, count - rest), (count - rest, rest)):
+        piece = [Tensor(t.engine, Layout(length), t.offset + first) for t in tensors]
+        found.append((piece, tiling_of([mode_layouts(t)[0] for t in piece], width=vector_width(piece))))
+    return found
 
 
 def each_element(
