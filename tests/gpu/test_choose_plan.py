@@ -16,7 +16,6 @@ from types import SimpleNamespace
 import pytest
 
 from cutepy.gpu.matmul.cost_model import (
-    FEW_PRODUCTS,
     LARGE_PRODUCT,
     PLANS,
     PLANS_OF_FEW_ROWS,
@@ -26,6 +25,7 @@ from cutepy.gpu.matmul.cost_model import (
     choose_matrix_plan,
     choose_plan,
     in_splits,
+    is_few,
     one_pass,
     predicted_us,
 )
@@ -86,11 +86,11 @@ def test_few_plans_are_few() -> None:
 
 
 def test_few_multiply_adds_have_two_plans() -> None:
-    """Whatever their extents: one of few rows and one of others."""
-    sizes = [1, 2, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 3001]
+    """Whatever their extents, where none is long: one of few rows and one of others."""
+    sizes = [1, 2, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 255, 3001]
     for along_k in (True, False):
         problems = [ProductProblem(*p, across=(True, along_k, True)) for p in product(sizes, repeat=3)]
-        few = [p for p in problems if p.m * p.n * p.k <= FEW_PRODUCTS]
+        few = [p for p in problems if is_few(p.m, p.n, p.k, 1)]
         assert len({replace(chosen(p), splits=1) for p in few if p.m <= 16}) == 1
         assert len({replace(chosen(p), splits=1) for p in few if p.m > 16}) == 1
 

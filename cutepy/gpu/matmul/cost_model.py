@@ -63,8 +63,9 @@ PLANS_OF_ONE_ROW = (
 and of fewer."""
 ANYWHERE_PRODUCTS = 1 << 22
 """Multiply-adds from which tiles of `ANYWHERE` are enough for the processors of a GPU that is not discrete."""
-FEW_PRODUCTS, SMALL_OF_FEW = 1 << 19, PLANS_OF_FEW_ROWS[True][1]
-"""Multiply-adds up to which few plans serve all products, and that of few rows: they take as long as a launch."""
+FEW_PRODUCTS, SHORT_EXTENT, SMALL_OF_FEW = 1 << 19, 256, PLANS_OF_FEW_ROWS[True][1]
+"""Multiply-adds, and extents, up to which two plans serve all products, and that of few rows: any takes as long as a
+launch."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
 epilogue."""
@@ -251,11 +252,16 @@ def _of_one_row(problem: ProductProblem) -> Plan:
     return deep if problem.k >= LONG_K // 2 and tiles >= 3 * PROCESSORS // 4 else narrow
 
 
+def is_few(m: int, n: int, k: int, batch: int) -> bool:
+    """Whether a product is of few multiply-adds: none of its extents is long."""
+    return max(m, n, k) <= SHORT_EXTENT and m * n * k * batch <= FEW_PRODUCTS
+
+
 @lru_cache(maxsize=512)
 def _quickest(problem: ProductProblem, fused: bool) -> Plan:
     """The plan that should take the least time, with its splits."""
     work = problem.m * problem.n * problem.k * problem.batch
-    if work <= FEW_PRODUCTS and not fused:
+    if is_few(problem.m, problem.n, problem.k, problem.batch) and not fused:
         return least_of(problem, (SMALL_OF_FEW if problem.m <= FEW_ROWS else SMALL,))
     if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
         return _of_one_row(problem)

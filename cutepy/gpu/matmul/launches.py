@@ -30,7 +30,7 @@ from ...tensor import (
 )
 from .. import Device, Expr, KernelFunction
 from ..operations.operand import ExecutionSite
-from .cost_model import FEW_PRODUCTS
+from .cost_model import is_few
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
@@ -142,7 +142,7 @@ def launch(
     slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
     of_c = near("C", c, 1)
     lying = near("A", a, of_c[1]), near("B", b, 1 - of_c[1]), of_c  # the usual order, or that of B and A exchanged
-    few = size(a) * size(c, 1) <= FEW_PRODUCTS
+    few = is_few(size(a, 0), size(c, 1), size(a, 1), size(a, 2) if batches else 1)
     lies, whole = accesses(*lying, plan, whole=size(a, 1) % slab == 0, few=few)
     sized = for_strides(kernel, lies, slab if whole else 1, rank=3 if batches else 2)
     across, singly = (lies[0][1] == 1, lies[1][1] == 1, lies[2][1] == 1), (lies[0][2] < 4, lies[1][2] < 4)

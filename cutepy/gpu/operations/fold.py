@@ -567,7 +567,7 @@ def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> Non
     shared = x.rank == 3 and rows == (1, 0)
     plan, kernel = plan_for(x) if shared else plan_for(x, y), dot_elements
     if max(x.size // size(x, 1), size(x, 1)) <= FEW:
-        plan = plan_of_threads(THREADS, 8, 1) if size(x, 1) <= 16 else plan_of_tile((0, 16), (1, FEW), 1)
+        plan = plan_of_threads(THREADS, 8, 1) if size(x, 1) <= 16 else plan_of_tile((1, 1024), (0, 1), 1)
     elif shared:
         kernel, y = dot_columns, with_layout(y, mode_layouts(y)[1:])
     elif x.rank == 3 and columns == (1, 1) and len(plan.heights) == 1:
