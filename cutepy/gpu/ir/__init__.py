@@ -4,7 +4,7 @@
 # fmt: off
 from .expr import (
     Binary, Builtin, Call, Cast, Component, Computed, Const, Expr, Load, MatrixCall, MatrixLoad, Param, Select,
-    TracedValueError, Unary, Var, Vector, arena, keep, loads, made, new_arena, variables,
+    TracedValueError, Unary, UnknownVar, Var, Vector, arena, keep, loads, made, new_arena, variables,
 )
 from .make import (
     NO_COORDINATES, Coordinates, as_expr, binary, builtin, call, cast, component, const, load, param, select, splat,
@@ -31,8 +31,8 @@ __all__ = [
     "Atomic", "Barrier", "Binary", "Block", "Break", "Buffer", "Builtin", "Call", "Cast", "Change", "Comment",
     "Component", "Computed", "Const", "Coordinates", "Declare", "ElementOrder", "Elements", "Expr", "For", "If",
     "Kernel", "Let", "Load", "MatrixCall", "MatrixLoad", "MatrixStore", "Node", "Param", "Print", "Select",
-    "SizeFacts", "Stated", "Stmt", "Store", "TracedValueError", "Unary", "UniformLoad", "Var", "Vector", "Verb",
-    "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary", "builtin", "call", "cast", "check",
+    "SizeFacts", "Stated", "Stmt", "Store", "TracedValueError", "Unary", "UniformLoad", "UnknownVar", "Var", "Vector",
+    "Verb", "Weak", "all_nodes", "arena", "as_expr", "ask_operands_first", "binary", "builtin", "call", "cast", "check",
     "check_constants", "check_ids", "component", "conjuncts", "const", "fences", "fill_matrix", "in_type",
     "is_pure", "is_uniform", "keep", "load", "load_matrix", "load_of", "loads", "made", "map_block", "map_statements",
     "meaning", "multiply_matrices", "negated", "new_arena", "nodes", "param", "rebuild", "rewrite", "select",

@@ -201,6 +201,34 @@ class Var(Expr):
     order: int
 
 
+class UnknownVar(Var):
+    """A value in lo..hi of which is known what it is read as, its `source`, and nothing else. It is called as that
+    reads, which is written out when it is asked for: a proof makes thousands of unknowns and names few."""
+
+    __slots__ = ("_text", "source")
+    source: Expr
+    _text: str
+
+    def __init__(self, source: Expr, dtype: DType, lanes: int, lo: int, hi: int) -> None:
+        for name, fact in zip(
+            ("source", "dtype", "lanes", "lo", "hi", "order"), (source, dtype, lanes, lo, hi, 0), strict=True
+        ):
+            keep(self, name, fact)
+
+    @property
+    def name(self) -> str:
+        # Unknowns inside the source first, without recursion: each may be made of the one before it.
+        waiting = [self]
+        while waiting:
+            inner = [v for v in variables(waiting[-1].source) if isinstance(v, UnknownVar) and not hasattr(v, "_text")]
+            if inner:
+                waiting += inner
+            else:
+                last = waiting.pop()
+                keep(last, "_text", Expr._written(last.source))
+        return self._text
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Builtin(Expr):
     """A u32 in lo..hi that the hardware gives: `local_invocation_index`, `subgroup_size`, or component `axis` (0, 1, 2)
@@ -391,7 +419,7 @@ def interned(
         if x.depth > depth:
             depth = x.depth
         floats = floats and (x.floats or (not x.operands and x.dtype.kind == "f"))
-        more = (x,) if type(x) is Var else x.names
+        more = (x,) if isinstance(x, Var) else x.names
         if more and more is not names:
             names = tuple(dict.fromkeys(names + more)) if names else more
         others = (*x.loaded, x) if isinstance(x, Load) else x.loaded
@@ -411,7 +439,7 @@ def made(kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, .
 
 def variables(value: Expr) -> tuple[Var, ...]:
     """The variables that `value` reads, each once, operands first."""
-    return (value,) if type(value) is Var else value.names
+    return (value,) if isinstance(value, Var) else value.names
 
 
 def loads(value: Expr) -> "tuple[Load, ...]":

@@ -177,6 +177,8 @@ class Printer(ABC):
     def show_Var(self, value: ir.Var, outer: int) -> str:
         return self.name_of(value, value.name)
 
+    show_UnknownVar = show_Var
+
     def show_Param(self, value: ir.Param, outer: int) -> str:
         """A member of the parameters; no uniform type everywhere is f16, so such a one is an f32 there."""
         text = f"params.{self.name_of(value, value.name)}"

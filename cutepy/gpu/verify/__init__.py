@@ -5,13 +5,16 @@ the reason. What memory holds is never guessed to be harmless.
 """
 
 import os
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 
 from ...errors import KernelError
 from ...layout.affine import Affine
 from ..ir import Buffer, Expr, Kernel, Stated, Stmt, check, map_statements, new_arena, statements
+from ..ir.expr import Arena
 from ..lower import could_be_wider, drop_stated, lower
 from ..runtime.program import Limits
 from .alignment import decide_alignment
@@ -155,8 +158,7 @@ def conditions_for_all_sizes(kernel: Kernel) -> tuple[Affine[Expr, int], ...] | 
     not proven."""
     if needs_checks(kernel) and drop_stated(kernel) is kernel:
         return None
-    with new_arena():
-        model = understood(kernel, 32)
+    with _modelled(kernel, 32) as model:
         found = decide_all(model)
         found += (
             [decide_loops(model), *decide_bounds(model, _racing(model))] if drop_stated(kernel) is not kernel else []
@@ -215,8 +217,13 @@ def needs_checks(kernel: Kernel) -> bool:
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
         # The unlowered form too where lowering widened an array beyond its length: only there the padding is out of
         # bounds.
-        models = (understood(form, size) for form in forms for size in _sizes(ready, Limits()))
-        return not all(decide_loops(m).status is Status.PROVEN and is_in_bounds(m, _racing(m)) for m in models)
+    return not all(_is_inside(form, size) for form in forms for size in _sizes(ready, Limits()))
+
+
+def _is_inside(kernel: Kernel, size: int) -> bool:
+    """Whether the loops of `kernel` are bounded and its accesses in bounds, with so many threads in a subgroup."""
+    with _modelled(kernel, size) as model:
+        return decide_loops(model).status is Status.PROVEN and is_in_bounds(model, _racing(model))
 
 
 def with_wider_vectors(kernel: Kernel) -> Kernel:
@@ -229,8 +236,7 @@ def with_wider_vectors(kernel: Kernel) -> Kernel:
     if [b.width for b in lower(kernel).local] == [b.width for b in lower(wider).local]:
         return kernel
     for size in _sizes(lower(wider), Limits()):
-        with new_arena():
-            model = understood(lower(wider), size)
+        with _modelled(lower(wider), size) as model:
             barriers, races = _order(model)
             claims = [v for v in (*races, *_if_held(barriers, decide_written(model))) if v.array in names]
         if any(v.status is not Status.PROVEN for v in (barriers, *claims)):
@@ -257,6 +263,24 @@ def check_matrices(kernel: Kernel) -> None:
             )
 
 
+#: The models of the last proofs, each with the arena of its expressions: whoever asks for a kernel's text, which rests
+#: on a proof, asks for its verdicts next. A proof takes its model out, for no two threads work on one.
+_LAST: OrderedDict[tuple[Kernel, int], tuple[Arena, Model]] = OrderedDict()
+_KEPT = 8
+
+
+@contextmanager
+def _modelled(kernel: Kernel, size: int) -> Iterator[Model]:
+    """The model of `kernel` with so many threads in a subgroup, in its arena."""
+    arena, model = _LAST.pop((kernel, size), (None, None))
+    with new_arena(arena) as own:
+        model = understood(kernel, size) if model is None else model
+        yield model
+    _LAST[kernel, size] = own, model
+    while len(_LAST) > _KEPT:
+        _LAST.popitem(last=False)
+
+
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
     """The subgroup sizes to verify for: all that the device may have, where the kernel depends on them; else one."""
     return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]
@@ -269,8 +293,8 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
     worst: dict[tuple[str, str], Verdict] = {}
     sizes = _sizes(kernel, limits)
     for size in sizes:
-        with new_arena():
-            for verdict in _decide(understood(kernel, size)):
+        with _modelled(kernel, size) as model:
+            for verdict in _decide(model):
                 # The worst verdict over all sizes stands for the kernel.
                 key = verdict.claim, verdict.array
                 if len(sizes) > 1 and verdict.status is not Status.PROVEN:

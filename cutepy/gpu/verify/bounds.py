@@ -35,6 +35,7 @@ from ..ir import (
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import from_linear, quotient, remainder, replaced, simplify
 from .model import Access, Domain, Form, GuardFacts, Model, SampleData, Wrapping, located, named
+from .register_state import bounded
 from .verdict import Claim, Status, Verdict, Witness, concluded, counted
 
 
@@ -529,7 +530,7 @@ def _unstable_reason(model: Model, access: Access, racing: Set[Buffer]) -> str:
     put: dict[Expr, Expr] = {}
     for leaf in model.leaves(access.index):
         if model.read_from.get(leaf) in racing and isinstance(leaf, Var):
-            put[leaf] = replace(leaf)
+            put[leaf] = bounded(leaf, leaf.lo, leaf.hi)
     if not put or _bounded(model, replace(access, index=rewrite(access.index, lambda node: put.get(node, node), {}))):
         return ""
     arrays = " and ".join(dict.fromkeys(model.read_from[leaf].name for leaf in put))

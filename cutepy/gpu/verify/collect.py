@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ...errors import KernelError
 from ...layout.affine import Affine, Interval
@@ -186,6 +185,7 @@ class _Walk:
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
         self.tests: dict[ir.Stmt, ir.Expr] = {}
+        self.tries = False  # whether a turn of a loop is tried: only what registers hold after it counts
         self.kernel, self.threads = kernel, kernel.threads
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
@@ -261,12 +261,8 @@ class _Walk:
             if isinstance(stmt, ir.For):
                 start, before = self.resolve(stmt.start), dict(before)
                 self.state.forget(stmt.body)
-            if isinstance(stmt, ir.UniformLoad):
-                out.append(self.fence(stmt, around))
-            self.reads(stmt, around, out)
-            if self.has_matrices:
-                self.gather(stmt, around)
-            self.work.append((stmt, around.guards, around.loops))
+            if not self.tries:
+                self.note(stmt, around, out)
             match stmt:
                 case ir.Let(var=var, value=value):
                     self.let(var, value)
@@ -274,22 +270,13 @@ class _Walk:
                     self.state.put(var, ir.const(0, var.dtype) if value is None else self.resolve(value))
                 case ir.Assign(var=var, value=value, lane=lane):
                     self.state.put(var, None if lane is not None else self.resolve(value))
-                case ir.Change(buffer=buffer, value=value):
-                    out += self.access(stmt.VERB, stmt, value.lanes, around)
-                    if isinstance(stmt, ir.Store) and buffer.space == ir.AddressSpace.PRIVATE:
-                        self.state.store(buffer, stmt.index, self.resolve(value))
-                    elif buffer.space == ir.AddressSpace.PRIVATE:
-                        self.state.forget_array(buffer)
-                    elif buffer.space == ir.AddressSpace.WORKGROUP and buffer.dtype.kind in "iu":
-                        plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
-                        plain = plain and value.lanes == buffer.width == 1
-                        self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))
+                case ir.Store(buffer=buffer) if buffer.space == ir.AddressSpace.PRIVATE:
+                    self.state.store(buffer, stmt.index, self.resolve(stmt.value))
+                case ir.Change(buffer=buffer) if buffer.space == ir.AddressSpace.PRIVATE:
+                    self.state.forget_array(buffer)
                 case ir.Assume(condition=condition):
                     around = self.stated(self.resolve(condition), around)
-                case ir.Barrier():
-                    out.append(self.fence(stmt, around))
                 case ir.UniformLoad():
-                    out.append(self.fence(stmt, around))
                     self.agree(stmt)
                 case ir.If():
                     out += self.branch(stmt, around)
@@ -302,6 +289,24 @@ class _Walk:
             if stmt.sets is not None and not isinstance(stmt, ir.Assign):
                 self.state.put(stmt.sets, None)
         return tuple(out)
+
+    def note(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
+        """What a statement asks of memory and of other threads, in order."""
+        if isinstance(stmt, ir.UniformLoad | ir.Barrier):
+            out.append(self.fence(stmt, around))
+        self.reads(stmt, around, out)
+        if self.has_matrices:
+            self.gather(stmt, around)
+        self.work.append((stmt, around.guards, around.loops))
+        if isinstance(stmt, ir.UniformLoad):
+            out.append(self.fence(stmt, around))
+        if isinstance(stmt, ir.Change):
+            buffer, value = stmt.buffer, stmt.value
+            out += self.access(stmt.VERB, stmt, value.lanes, around)
+            if buffer.space == ir.AddressSpace.WORKGROUP and buffer.dtype.kind in "iu":
+                plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
+                plain = plain and value.lanes == buffer.width == 1
+                self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))
 
     def fence(self, stmt: ir.Barrier | ir.UniformLoad, around: _Around) -> Fence:
         """The whole workgroup waits."""
@@ -474,8 +479,7 @@ class _Walk:
         nodes = {cell: node for cell, node in set_in(stmt.body) if self.state.cells.get(cell) is None}
         begin = {cell: unknown(node) for cell, node in nodes.items()}
         kept = [(name, dict(getattr(self, name))) for name in ("lets", "known", "memo", "tests")]
-        lists: list[list[Any]] = [self.accesses, self.fences, self.gatherings, self.stored, self.loops, self.work]
-        lengths = [len(items) for items in lists]
+        tries, self.tries, loops = self.tries, True, len(self.loops)
         cells = self.state.saved()
         stays = self.stays(stmt)
         self.state.cells |= begin
@@ -488,8 +492,8 @@ class _Walk:
         self.state.cells = cells
         for name, table in kept:
             setattr(self, name, table)
-        for items, length in zip(lists, lengths, strict=True):
-            del items[length:]
+        self.tries = tries
+        del self.loops[loops:]
         starts = {cell: before.get(cell, unknown(node)) for cell, node in nodes.items()}
         found = {cell: Recurrence(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}
         return with_cycles(found, stays), tests

@@ -24,7 +24,7 @@ from ..ir.simplify import replaced, simplify
 from ..ir.waits import waiting
 from ..targets.wgsl import show
 from .model import Model
-from .register_state import Cell
+from .register_state import Cell, bounded
 from .verdict import Claim, Status, Verdict, counted
 
 #: Iterations that halve or double a number of 32 bits, and one more.
@@ -62,7 +62,7 @@ class Recurrence:
             return simplify(ir.binary("+" if self.step > 0 else "-", self.start, by))
         if self.cycle:
             return simplify(_cyclic(self.cycle, index))
-        return ir.Var(self.begin.name, dtype, 1, *self._bounds(range_of(index)[1]), 0)
+        return bounded(self.begin, *self._bounds(range_of(index)[1]))
 
     def _bounds(self, iterations: int) -> Interval:
         """The least and the largest value within so many iterations.

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from ...layout.affine import Interval
 from .. import ir
 from ..ir.ranges import domain
-from ..targets.wgsl import show
 
 #: A variable, or an element of a private array.
 Cell = ir.Expr | tuple[ir.Buffer, int]
@@ -52,7 +51,7 @@ class RegisterState:
         if value is None:
             value = unknown(node)
             if isinstance(node, ir.Load) and node.buffer in self.held and node.lanes == 1:
-                value = ir.Var(value.name, value.dtype, 1, *self.held[node.buffer], 0)
+                value = bounded(value, *self.held[node.buffer])
             if cell is not None:
                 self.cells[cell] = value
             else:
@@ -68,7 +67,7 @@ class RegisterState:
             return value
         assert isinstance(value, ir.Var)
         # The same unknown in closer bounds: every register that holds it is narrowed too.
-        narrow = ir.Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
+        narrow = bounded(value, max(name.lo, value.lo), min(name.hi, value.hi))
         self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
         self.narrowed[narrow] = self.narrowed.get(value, value)
         if value in self.read_from:
@@ -142,8 +141,16 @@ def set_in(body: ir.Block) -> list[tuple[Cell, ir.Expr]]:
     return cells
 
 
+def bounded(value: ir.Var, lo: int, hi: int) -> ir.Var:
+    """An unknown of the same name in other bounds."""
+    if isinstance(value, ir.UnknownVar):
+        return ir.UnknownVar(value.source, value.dtype, value.lanes, lo, hi)
+    return ir.Var(value.name, value.dtype, value.lanes, lo, hi, 0)
+
+
 def unknown(node: ir.Expr) -> ir.Var:
+    """A value that is called as the node reads, in its bounds."""
     lo, hi = (
         (node.lo, node.hi) if isinstance(node, ir.Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
     )
-    return ir.Var(show(node), node.dtype, node.lanes, lo, hi, 0)
+    return ir.UnknownVar(node, node.dtype, node.lanes, lo, hi)

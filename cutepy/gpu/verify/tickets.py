@@ -15,6 +15,7 @@ from .. import ir
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import domain
 from .model import LoopModel, Work
+from .register_state import bounded
 
 #: Atomic operations that leave an element as it is, and those that put a value there.
 _READS, _STORES = "Load", "Store"
@@ -123,7 +124,7 @@ def _first_value(stmt: ir.Stmt, element: int) -> list[int | None]:
 def narrowed(tickets: Mapping[ir.Expr, Ticket]) -> dict[ir.Expr, ir.Expr]:
     """The names of tickets with a range, each with the same variable in these bounds."""
     return {
-        name: ir.Var(name.name, name.dtype, 1, *ticket.range, 0)
+        name: bounded(name, *ticket.range)
         for name, ticket in tickets.items()
         if ticket.range is not None and isinstance(name, ir.Var)
     }
