@@ -96,13 +96,16 @@ class Affine(Generic[Atom, Constant]):
         best = self.greatest(bounds)
         if depth == 0 or (enough is not None and best <= enough):
             return best
-        for limit in limits[:_LIMITS]:
+        limits = limits[:_LIMITS]
+        for limit in limits:
             # A multiplier must be positive (limit <= 0). Only those that make a term vanish can lower the bound.
-            ratios = {self.terms[a] / c for a, c in limit.terms.items() if a in self.terms}
+            ratios = [r for a, c in limit.terms.items() if a in self.terms and (r := self.terms[a] / c) > 0]
+            if not ratios:
+                continue
             # Round the ratio both ways: an integer multiplier need not hit it exactly.
-            factors = {int(r) for r in ratios if r >= 1} | {-int(-r // 1) for r in ratios if r > 0}
+            factors = {int(r) for r in ratios if r >= 1} | {-int(-r // 1) for r in ratios}
             # Each limit is used at most once per chain, so the recursion ends after _DEPTH levels.
-            others = [other for other in limits[:_LIMITS] if other is not limit]
+            others = [other for other in limits if other is not limit] if depth > 1 else ()
             for factor in factors:
                 if factor < _FACTOR:
                     best = min(best, self.plus(limit, -factor).upper(bounds, others, depth - 1, enough))

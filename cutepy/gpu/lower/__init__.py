@@ -4,7 +4,7 @@ about the text is made here.
 `PASSES` are the passes in their order, a file each. Law of each: it maps a kernel to a kernel that computes the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
 from ...tensor.dtypes import DType, MatrixType, f16, f32, i32, u32
@@ -78,6 +78,7 @@ def compile_kernel(
     """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds, `guarded` prints
     checks into the text, for a device whose modules have none."""
     ready = lower(kernel)
+    moved = _matrices(ready)
     source = write_wgsl(ready, dialect, guarded=guarded, to_run=True)
     # Tint requires rows of the workgroup to be whole subgroups where a size is asked for.
     asks = dialect == "tint" and "subgroups" in source.needs and kernel.subgroup > 0
@@ -85,7 +86,7 @@ def compile_kernel(
     return Program(
         wgsl=source.text,
         entry=source.entry,
-        bindings=tuple([_binding(*pair, ready) for pair in zip(kernel.buffers, ready.buffers, strict=True)]),
+        bindings=tuple([_binding(b, l, moved.get(l, ())) for b, l in zip(kernel.buffers, ready.buffers, strict=True)]),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
         params=tuple(ProgramParam(p.name, _TYPES[p.dtype]) for p in kernel.params),
@@ -100,9 +101,10 @@ def compile_kernel(
     )
 
 
-def _binding(buffer: ir.Buffer, lowered: ir.Buffer, kernel: Kernel) -> Binding:
-    """An array as it is bound; one of unknown length has an element at least, or a matrix where these are moved."""
-    element = max([lowered.width * lowered.dtype.bytes, *_matrices(kernel).get(lowered, ())])
+def _binding(buffer: ir.Buffer, lowered: ir.Buffer, matrices: Iterable[int]) -> Binding:
+    """An array as it is bound; one of unknown length has an element at least, or one of the `matrices` of so many bytes
+    that are moved."""
+    element = max([lowered.width * lowered.dtype.bytes, *matrices])
     whole = element if buffer.shape else buffer.length * buffer.dtype.bytes
     access: Access = "read_write" if buffer.writable else "in_order" if buffer.in_order else "read"
     return Binding(buffer.name, access, whole, element)

@@ -42,6 +42,8 @@ from .verdict import Claim, Status, Verdict, Witness, concluded, counted
 def sum_of(model: Model, value: Expr) -> Wrapping:
     """The sum that `value` is congruent to: what depends on the thread alone is in the table, and casts between
     integers, which keep the number modulo 2**32, are looked through."""
+    if (known := model.sums.get(value)) is not None:
+        return known
     total = linear(value)
     form: Wrapping = Congruent({}, np.full(model.threads, total.constant, np.int64))
     for atom, c in total.terms.items():
@@ -52,6 +54,7 @@ def sum_of(model: Model, value: Expr) -> Wrapping:
         else:
             term = Congruent({atom: 1}, np.zeros(model.threads, np.int64))
         form = form.plus(term, c)
+    model.sums[value] = form
     return form
 
 
@@ -73,23 +76,16 @@ def facts_of(model: Model, access: Access, about: tuple[Expr, ...] = ()) -> Guar
 def _facts_of(
     model: Model, guards: tuple[Expr, ...], products: tuple[Expr, ...], values: tuple[Expr, ...]
 ) -> GuardFacts:
-    mask = np.ones(model.threads, bool)
-    # 1. Guards of the thread's id alone: a table of the threads where they hold.
-    for guard in guards:
-        if model.leaves(guard) <= frozenset((model.tid,)):
-            mask = mask & model.table(guard).astype(bool)
-    # 2. The other guards, as sums that are at most 0.
-    found = GuardFacts(mask, ())
-    if mask.any():
-        for guard in guards:
-            if not model.leaves(guard) <= frozenset((model.tid,)):
-                found = assume(model, found, guard)
+    thread = frozenset((model.tid,))
+    alone = [guard for guard in guards if model.leaves(guard) <= thread]
+    others = [guard for guard in guards if not model.leaves(guard) <= thread]
+    found = _assumed(model, alone, others)
+    if found.mask.any():
         if products and found.mask.any():
             known = times_limits(products, found.limits, int(np.count_nonzero(found.mask)))
             found = GuardFacts(found.mask, tuple(known)) if known else found
-            for guard in guards if known else ():
-                if not model.leaves(guard) <= frozenset((model.tid,)):
-                    found = assume(model, found, guard)
+            for guard in others if known else ():
+                found = assume(model, found, guard)
         mask = found.mask
         if model.facts:
             count = int(np.count_nonzero(mask))
@@ -98,6 +94,22 @@ def _facts_of(
         if model.orders:
             found = replace(found, limits=(*found.limits, *ascents(model, (*values, *guards), mask)))
     return _without_idle(found)
+
+
+def _assumed(model: Model, alone: Sequence[Expr], others: Sequence[Expr]) -> GuardFacts:
+    """What guards say: those `alone` of the thread's id as a table of the threads where they hold, then the `others`
+    as sums that are at most 0. What the first of them say is kept: they stand around other accesses too."""
+    guards = *alone, *others
+    at = next((n for n in range(len(guards), len(alone) - 1, -1) if guards[:n] in model.assumed), None)
+    if at is None:
+        mask = np.ones(model.threads, bool)
+        for guard in alone:
+            mask = mask & model.table(guard).astype(bool)
+        at, model.assumed[tuple(alone)] = len(alone), GuardFacts(mask, ())
+    found = model.assumed[guards[:at]]
+    for n in range(at, len(guards)) if found.mask.any() else ():
+        found = model.assumed[guards[: n + 1]] = assume(model, found, guards[n])
+    return found
 
 
 def may_happen(model: Model, access: Access) -> bool:
@@ -160,9 +172,15 @@ def near(atoms: Iterable[Expr], limits: Sequence[Form]) -> tuple[Form, ...]:
     wanted, left = set(atoms), list(limits)
     found: list[Form] = []
     for _turn in range(3):
-        close = [limit for limit in left if not wanted.isdisjoint(limit.terms)]
-        close.sort(key=lambda limit: len(limit.terms.keys() - wanted))
-        left = [limit for limit in left if wanted.isdisjoint(limit.terms)]
+        close: list[Form] = []
+        others: list[Form] = []
+        for limit in left:
+            (others if wanted.isdisjoint(limit.terms) else close).append(limit)
+        if not close:
+            break
+        left = others
+        if len(close) > 1:
+            close.sort(key=lambda limit: len(limit.terms.keys() - wanted))
         found += close
         wanted |= {atom for limit in close for atom in limit.terms}
     return (*found, *left)

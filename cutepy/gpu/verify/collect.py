@@ -184,6 +184,7 @@ class _Walk:
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
+        self.choices: dict[ir.Expr, list[ir.Select]] = {}
         self.tests: dict[ir.Stmt, ir.Expr] = {}
         self.tries = False  # whether a turn of a loop is tried: only what registers hold after it counts
         self.kernel, self.threads = kernel, kernel.threads
@@ -229,18 +230,18 @@ class _Walk:
         """`value` where all `guards` hold: of a choice that they decide, the side that is taken. What others may write
         meanwhile decides none: a guard may read it anew."""
         taken: dict[ir.Expr, ir.Expr] = {}
-        for node in ir.nodes(value):
-            if (
-                guards
-                and isinstance(node, ir.Select)
-                and not self.state.read_from.keys() & set(ir.variables(node.condition))
-            ):
+        if (choices := self.choices.get(value)) is None:
+            choices = self.choices[value] = [node for node in ir.nodes(value) if isinstance(node, ir.Select)]
+        for node in choices if guards else ():
+            if self.state.read_from.keys().isdisjoint(ir.variables(node.condition)):
                 for test, holds in ((node.condition, True), (simplify(ir.negated(node.condition)), False)):
                     if set(ir.conjuncts(test)) <= set(guards):
                         taken[node.condition] = ir.const(holds, bool_)
         return replaced(value, taken) if taken else value
 
     def change(self, node: ir.Expr) -> ir.Expr:
+        if node.operands:
+            return self.state.now(node)
         if isinstance(node, ir.Builtin):
             return self.ids.get((node.name, node.axis), node)
         if isinstance(node, ir.Var) and node in self.known:

@@ -269,7 +269,8 @@ class Model:
     atomic additions hand out. `facts` are sums of parameters and groups that are 0 or less, `products` the parameters
     that are products of a number and two others. What the user says of the order of arrays are `orders`.
     `agreed` are the unknowns that each thread of a workgroup has alike, by `UniformLoad`. `facts_under` keeps what
-    guards say, `judged` which coordinates are inside their extents.
+    guards say, `assumed` what the first of them say, `sums` what values are congruent to, `judged` which coordinates
+    are inside their extents.
     """
 
     kernel: Kernel
@@ -291,6 +292,8 @@ class Model:
     orders: frozenset[tuple[Buffer, ElementOrder]] = frozenset()
     agreed: frozenset[Expr] = frozenset()
     facts_under: dict[tuple[tuple[Expr, ...], ...], GuardFacts] = field(default_factory=dict, init=False)
+    assumed: dict[tuple[Expr, ...], GuardFacts] = field(default_factory=dict, init=False)
+    sums: dict[Expr, Wrapping] = field(default_factory=dict, init=False)
     judged: dict[tuple[Expr, object, GuardFacts], Judged] = field(default_factory=dict, init=False)
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)

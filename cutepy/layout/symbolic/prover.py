@@ -58,8 +58,7 @@ class Context:
 
     def not_negative(self, poly: Poly, depth: int = 3) -> bool:
         """True if `poly >= 0` follows."""
-        above = poly.shifted(self.lows)
-        if all(coefficient > 0 for coefficient in above.values()):
+        if poly.is_not_negative(self.lows):
             return True
         if depth == 0:
             return False

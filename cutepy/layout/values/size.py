@@ -141,6 +141,15 @@ class Poly(dict[Monomial, int]):
             _add(total, product, 1)
         return total
 
+    def is_not_negative(self, lows: Mapping[int, int]) -> bool:
+        """Whether `shifted` has no negative coefficient: then this polynomial is 0 or more from `lows` on."""
+        least = 0
+        for monomial, coefficient in self.items():
+            if len(monomial) > 1 or (monomial and monomial[0][1] > 1):
+                return all(c > 0 for c in self.shifted(lows).values())
+            least += coefficient * lows[monomial[0][0]] if monomial else coefficient
+        return least >= 0 and all(coefficient > 0 for monomial, coefficient in self.items() if monomial)
+
     def unknowns(self) -> list[int]:
         """The numbers of the unknowns, in order."""
         return sorted({number for monomial in self for number, _exponent in monomial})
