@@ -471,6 +471,7 @@ def test_a_polynomial_above_its_least_values_is_the_same_there() -> None:
             poly = poly + term
         above = poly.shifted(lows)
         assert 0 not in above.values()
+        assert poly.is_not_negative(lows) == all(c > 0 for c in above.values())
         for _try in range(5):
             at = {number: rng.randint(-9, 9) for number in range(3)}
             moved = {number: x + lows[number] for number, x in at.items()}

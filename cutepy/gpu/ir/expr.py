@@ -218,7 +218,7 @@ class UnknownVar(Var):
     @property
     def name(self) -> str:
         # Unknowns inside the source first, without recursion: each may be made of the one before it.
-        waiting = [self]
+        waiting = [] if hasattr(self, "_text") else [self]
         while waiting:
             inner = [v for v in variables(waiting[-1].source) if isinstance(v, UnknownVar) and not hasattr(v, "_text")]
             if inner:

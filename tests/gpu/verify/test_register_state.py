@@ -2,7 +2,8 @@
 
 from cutepy.gpu.ir import Assign, Buffer, Declare, For, const, load, new_arena, select, var
 from cutepy.gpu.ir.ranges import range_of
-from cutepy.gpu.verify.register_state import RegisterState, set_in, unknown
+from cutepy.gpu.targets.wgsl import show
+from cutepy.gpu.verify.register_state import RegisterState, bounded, set_in, unknown
 from cutepy.tensor.dtypes import u32
 
 X = Buffer("x", u32, 8)
@@ -68,3 +69,13 @@ def test_a_name_in_closer_bounds_is_still_the_unknown() -> None:
         narrow = s.named(var("m", lo=2, hi=9), whole)
         assert range_of(narrow) == (2, 9) and s.now(R) is narrow and s.narrowed[narrow] is whole
         assert s.named(var("m"), const(3)) is const(3)
+
+
+def test_an_unknown_is_called_as_it_reads_however_many_it_is_made_of() -> None:
+    with new_arena():
+        first = unknown(load(Y, const(1)))
+        assert first.name == show(first.source) == "y[1u]"
+        last = first
+        for _ in range(3000):  # no recursion: each is named after the one before it
+            last = unknown(load(Y, last))
+        assert last.name.startswith("y[y_") and bounded(first, 2, 5).name == first.name
