@@ -314,11 +314,7 @@ def planned(device: Device) -> Iterator[Tape]:
     try:
         with taped(device) as tape:
             tape.plans = True
-            try:
-                yield tape
-            finally:
-                for buffer in tape.made:
-                    buffer._handle = None  # there was no memory
+            yield tape
     finally:
         _RUNNING.reset(token)
 

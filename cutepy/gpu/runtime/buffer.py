@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -31,7 +32,14 @@ IDLE_STAGING = 2  # buffers kept between reads: enough for two threads that read
 ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last one may read past the data
 
 Array = npt.NDArray[np.generic]
+Memory = tuple[int, "wgpu.GPUBuffer"]
+"""Memory of a device: the number by which bind groups know it, and wgpu's buffer."""
 _uids = itertools.count(1)
+
+
+def numbered(handle: wgpu.GPUBuffer) -> Memory:
+    """New memory, with a number that no other has."""
+    return next(_uids), handle
 
 
 class DeviceBuffer:
@@ -50,15 +58,18 @@ class DeviceBuffer:
     True
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "pooled", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "owned", "pooled", "uid")
 
-    def __init__(
-        self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, pooled: bool = False, uid: int = 0
-    ) -> None:
+    def __init__(self, device: Device, nbytes: int, name: str, pooled: bool = False) -> None:
         self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
         self.held = pooled_bytes(nbytes) if pooled else padded(nbytes)
-        self.uid = uid or next(_uids)
-        self._handle: wgpu.GPUBuffer | None = handle
+        self.owned: list[Memory] = []  # the memory that goes with the last reference
+        self.uid, self._handle = 0, None
+
+    def over(self, memory: Memory) -> DeviceBuffer:
+        """The same buffer, over this memory."""
+        self.uid, self._handle = memory
+        return self
 
     @property
     def handle(self) -> wgpu.GPUBuffer:
@@ -81,14 +92,18 @@ class DeviceBuffer:
 
     def free(self) -> None:
         """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
+        self._handle = None
+        if self.owned:
+            self.owned.clear()
             self.device._forget(self.uid)
             self.device._tidy()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.device._forget(self.uid, self.held if self.pooled else None)
+        if getattr(self, "owned", None):
+            if self.pooled:
+                self.device._reuse(self.held, self.owned[0])
+            else:
+                self.device._forget(self.uid)
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
@@ -104,7 +119,8 @@ def padded(nbytes: int) -> int:
 
 
 LARGEST_CLASS = 1 << 25
-"""Bytes up to which results are of few sizes, and larger by an eighth at most."""
+"""Bytes up to which results are of few sizes, and larger by an eighth at most; their memory changes hands without a
+lock."""
 
 
 @lru_cache(maxsize=4096)
@@ -148,63 +164,60 @@ def stored_itemsize(dtype: np.dtype[np.generic]) -> int:
     return 4 if dtype == np.bool_ else dtype.itemsize
 
 
-Kept = tuple[int, "wgpu.GPUBuffer"]
-"""The number of a buffer, and wgpu's buffer."""
-
-
 class Pool:
     """Memory of results without a reference, kept for the next result of its size (`pooled_bytes`).
 
-    `take(n)` gives the buffer of n bytes with the least number, as it was left, or None; at most `most` bytes are kept,
-    those of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that
-    were made for it. By the least number, a sequence of calls that is made again meets the same buffers again, in
-    whatever order they came back: its bind groups are there.
+    With its memory a buffer keeps its number, and so the bind groups that were made for it. The memory with the least
+    number goes first: a sequence of calls that is made again meets the same memory again, in whatever order it came
+    back, and its bind groups are there. Of sizes up to `LARGEST_CLASS` any thread may `give` and `take` at any time,
+    also a finalizer in the middle of either: each is one call of C, which compares whole numbers.
 
-    >>> pool = Pool(64)
-    >>> pool.give(48, (1, "a")), pool.give(32, (2, "b")), pool.take(48), pool.take(32)
-    ([], [1], None, (2, 'b'))
+    >>> pool, buffers = Pool(), [DeviceBuffer(None, 200, "", True) for _ in "abc"]
+    >>> pool.give(256, (2, "two")); pool.give(256, (1, "one"))
+    >>> [pool.take(buffer) for buffer in buffers], [buffer.uid for buffer in buffers], pool.bytes
+    ([True, True, False], [1, 2, 0], 0)
+    >>> for buffer in buffers: buffer.owned.clear()
     """
 
-    def __init__(self, most: int) -> None:
-        self.most, self.bytes = most, 0
-        self._kept: OrderedDict[int, list[Kept]] = OrderedDict()
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, list[Memory]] = OrderedDict()
 
-    def take(self, nbytes: int) -> Kept | None:
-        """A buffer of so many bytes; it holds anything."""
-        same = self._kept.get(nbytes)
+    @property
+    def bytes(self) -> int:
+        """What it keeps."""
+        return sum([size * len(same) for size, same in list(self._kept.items())])
+
+    def __len__(self) -> int:
+        return sum([len(same) for same in list(self._kept.values())])
+
+    def take(self, buffer: DeviceBuffer) -> bool:
+        """Give memory of its size, which holds anything, to a buffer; False where there is none."""
+        same = self._kept.get(buffer.held)
         if not same:
-            return None
-        self.bytes -= nbytes
-        self._kept.move_to_end(nbytes)
-        return heappop(same)
+            return False
+        try:
+            # No signal comes between: memory that was taken is owned.
+            buffer.owned.extend(map(heappop, (same,)))
+        except IndexError:  # another thread took the last
+            return False
+        self._kept.move_to_end(buffer.held)
+        buffer.over(buffer.owned[0])
+        return True
 
-    def give(self, nbytes: int, buffer: Kept) -> list[int]:
-        """Keep a buffer. Returns the numbers of those that had to go for it."""
-        if nbytes > self.most:
-            return [buffer[0]]
-        heappush(self._kept.setdefault(nbytes, []), buffer)
-        self._kept.move_to_end(nbytes)
-        self.bytes += nbytes
-        return self.keep(self.most) if self.bytes > self.most else []
+    def give(self, nbytes: int, memory: Memory) -> None:
+        """Keep memory of so many bytes."""
+        heappush(self._kept.setdefault(nbytes, []), memory)
 
     def keep(self, most: int) -> list[int]:
-        """Let go of what is more than so many bytes. Returns the numbers."""
-        gone = []
-        # Least recently used sizes go first.
-        while self.bytes > most:
-            size, same = next(iter(self._kept.items()))
-            if same:
-                gone.append(heappop(same)[0])
-                self.bytes -= size
-            else:
+        """Let go of what is more than so many bytes, the sizes used longest ago first. Returns the numbers."""
+        gone, more = [], self.bytes - most
+        for size, same in list(self._kept.items()):
+            while more > 0 and same:
+                with suppress(IndexError):
+                    gone.append(heappop(same)[0])
+                    more -= size
+            if not same and size > LARGEST_CLASS:
                 del self._kept[size]
-        return gone
-
-    def empty(self) -> list[int]:
-        """Let go of all. Returns their numbers."""
-        gone = [uid for same in self._kept.values() for uid, _ in same]
-        self._kept.clear()
-        self.bytes = 0
         return gone
 
 

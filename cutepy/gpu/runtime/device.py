@@ -50,14 +50,16 @@ from .batch import (
 from .buffer import (
     ALIGNMENT,
     CHUNK,
+    LARGEST_CLASS,
     Array,
     DeviceBuffer,
     Fetch,
+    Memory,
     Pool,
     Staging,
     as_bytes,
     from_bytes,
-    padded,
+    numbered,
     pooled_bytes,
     stored_itemsize,
 )
@@ -187,10 +189,11 @@ class Device:
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
         self._profiled: list[tuple[str, int]] | None = None  # of each launch: its program, the bytes that are bound
-        self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}  # also: no garbage of cycles ends a buffer for the pool
-        self._bytes = self._peak = 0
+        # All memory by its number, with its bytes: no garbage of cycles ends what is for the pool.
+        self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}
+        self._bytes = self._peak = 0  # of all memory; of what was in use
         self._freed = 0
-        self._pool = Pool(POOLED)
+        self._pool = Pool()
         self._forgotten: deque[tuple[int, int | None]] = deque()
         self._scratch: OrderedDict[tuple[int, int], tuple[int, wgpu.GPUBuffer]] = OrderedDict()
         self._hasty = False
@@ -223,9 +226,10 @@ class Device:
         """Counts of what this device holds and has done."""
         with Uninterrupted(), self._lock:
             self._drain()
+            self._trim()
             return DeviceStats(
-                buffers=len(self._held),
-                bytes=self._bytes,
+                buffers=len(self._held) - len(self._pool),
+                bytes=self._bytes - self._pool.bytes,
                 pipelines=len(self._pipelines),
                 bind_groups=len(self._groups),
                 submissions=self._in_flight.submitted,
@@ -244,49 +248,59 @@ class Device:
 
         Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
         """
-        if type(nbytes) is not int and planning() is None:
+        plans = planning() is not None
+        if type(nbytes) is not int and not plans:
             nbytes = _whole(nbytes, "allocate")
         if not 0 <= nbytes <= self._largest:
             raise DeviceError(
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        if pooled and planning() is not None:
-            buffer = DeviceBuffer(self, self.gpu, 0, name, pooled)
+        if pooled and plans:
+            buffer = DeviceBuffer(self, 0, name, pooled).over(numbered(self.gpu))
             buffer.nbytes = nbytes
-            tell(self, buffer)
-            return buffer
-        try:
-            with Exclusive(self, "allocate"):
-                buffer = self._new(nbytes, name, pooled)
-        except _OutOfMemory:
-            self._give_back()
-            with Exclusive(self, "allocate"):
-                buffer = self._new(nbytes, name, pooled)
+        elif not pooled or (buffer := self._reused(nbytes, name)) is None:
+            try:
+                with Exclusive(self, "allocate"):
+                    buffer = self._new(nbytes, name, pooled)
+            except _OutOfMemory:
+                self._give_back()
+                with Exclusive(self, "allocate"):
+                    buffer = self._new(nbytes, name, pooled)
         tell(self, buffer if pooled else None)
         return buffer
 
     def _give_back(self) -> None:
         """Free what the pool keeps, and wait for the work that holds freed memory."""
         with Exclusive(self, "free memory"):
-            self._let_go(self._pool.empty())
+            self._let_go(self._pool.keep(0))
             self._flush()
             self._in_flight.submit_nothing()
             last = self._in_flight.last()
         self._await(last, "free memory")
 
+    @property
+    def _answers(self) -> bool:
+        """Whether a call may go without the lock: the device is there, or tells later that it is not, and no launch
+        failed."""
+        return self.runtime.raises_when_lost and not (self._failed or self._dead)
+
+    def _reused(self, nbytes: int, name: str = "") -> DeviceBuffer | None:
+        """A buffer in memory of the pool; None where a lock is needed for it. Any thread may ask at any time."""
+        buffer = DeviceBuffer(self, nbytes, name, True)
+        return buffer if self._answers and buffer.held <= LARGEST_CLASS and self._pool.take(buffer) else None
+
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
-        # Memory of the pool comes with its number, for which bind groups exist.
-        size = pooled_bytes(nbytes) if pooled else padded(nbytes)
-        uid, handle = (self._pool.take(size) if pooled else None) or (0, self._create(size, name))
-        buffer = DeviceBuffer(self, handle, nbytes, name, pooled, uid)
-        self._held[buffer.uid] = size, handle
-        self._bytes += size
-        if self._bytes > self._peak:
-            self._peak = self._bytes
+        buffer = DeviceBuffer(self, nbytes, name, pooled)
+        if not (pooled and self._pool.take(buffer)):
+            memory = numbered(self._create(buffer.held, name))
+            buffer.over(memory).owned.append(memory)
+            self._held[buffer.uid] = buffer.held, memory[1]
+            self._bytes += buffer.held
+            self._trim()
         if self._failed:
-            self._failed.pop(uid, None)
+            self._failed.pop(buffer.uid, None)
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
@@ -296,7 +310,7 @@ class Device:
         except self.runtime.errors as error:
             if not self._out_of_memory(error):
                 raise
-            failure = self._failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)")
+            failure = self._failure(error, f"allocate {nbytes} bytes ({self._bytes - self._pool.bytes} in use)")
             raise _OutOfMemory(str(failure)) from error
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
@@ -463,20 +477,20 @@ class Device:
         before_launches(launches, buffers)
         if len(self.pending) >= LAUNCHES:
             self._make_room()
-        if same is not None and not made and self.runtime.raises_when_lost and not (self._failed or self._dead):
-            # Without the number of a freed buffer nothing is found: the long way refuses it.
-            uids = tuple([buffer.uid for buffer in buffers if buffer._handle is not None])
-            found = self._groups.call(same, uids)
-            if found is not None and not taping():
+        new = None
+        if same is not None and self._answers and not taping():
+            if kept >= 0:
+                new = self._reused(made[kept])
+            if (found := self._bound_call(same, *buffers, new)) is not None and (new is not None or kept < 0):
                 self._enqueue(found)
-                return None
+                return new
         try:
             with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, same, kept)
+                fresh = self._replay(made, launches, buffers, same, kept, new)
         except _OutOfMemory:
             self._give_back()
             with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, same, kept)
+                fresh = self._replay(made, launches, buffers, same, kept, new)
         if taping():
             for buffer in fresh:
                 tell(self, buffer)
@@ -487,6 +501,11 @@ class Device:
             return fresh[kept] if kept >= 0 else None
         return fresh[0] if kept >= 0 else None
 
+    def _bound_call(self, same: object, *buffers: DeviceBuffer | None) -> tuple[BoundLaunch, ...] | None:
+        """The launches of a call that was bound to these buffers: without the number of a freed one nothing is found,
+        and the long way refuses it."""
+        return self._groups.call(same, tuple([b.uid for b in buffers if b is not None and b._handle is not None]))
+
     def _replay(
         self,
         made: Sequence[int],
@@ -494,32 +513,34 @@ class Device:
         buffers: Sequence[DeviceBuffer],
         same: object,
         kept: int,
+        result: DeviceBuffer | None,
     ) -> list[DeviceBuffer]:
-        """The new buffers: all of them on a tape, else the one that is kept. The others are scratch memory."""
+        """The new buffers: all of them on a tape, else the one that is kept, which may be there as `result`. The others
+        are scratch memory."""
         taped, keeps = taping(), kept >= 0
         temporaries = [n for i, n in enumerate(made) if i != kept] if len(made) > keeps else []
         shares = not taped and sum(temporaries) <= SCRATCH
-        new = [self._new(n, "", True) for i, n in enumerate(made) if not shares or i == kept]
-        uids = tuple([buffer.uid for buffer in (*buffers, *new)])
-        bound = None if same is None or self._failed else self._groups.call(same, uids)
+        new = [
+            result if result is not None and i == kept else self._new(n, "", True)
+            for i, n in enumerate(made)
+            if not shares or i == kept
+        ]
+        bound = None if same is None or self._failed else self._bound_call(same, *buffers, *new)
         if bound is None:
             scratch = self._scratch_of(temporaries) if shares and temporaries else []
             everything = [*buffers, *(scratch or new)]
             if scratch and keeps:
                 everything.insert(len(buffers) + kept, new[0])
-            try:
-                bound = tuple(
-                    [
-                        self.bound_launch(program, [everything[number] for number in places], params, grid)
-                        for program, places, params, grid in launches
-                        if min(grid)
-                    ]
-                )
-                if same is not None:
-                    self._groups.keep_call(same, uids, bound, [buffer.uid for buffer in scratch])
-            finally:
-                for buffer in scratch:
-                    buffer._handle = None  # the device keeps the memory
+            bound = tuple(
+                [
+                    self.bound_launch(program, [everything[number] for number in places], params, grid)
+                    for program, places, params, grid in launches
+                    if min(grid)
+                ]
+            )
+            if same is not None:
+                uids = tuple([buffer.uid for buffer in (*buffers, *new)])
+                self._groups.keep_call(same, uids, bound, [buffer.uid for buffer in scratch])
         self._enqueue(bound)
         return new if taped or shares or not keeps else [new[kept]]
 
@@ -534,11 +555,10 @@ class Device:
             counts[held] += 1
             if key in self._scratch:
                 self._scratch.move_to_end(key)
-                uid, handle = self._scratch[key]
-                found.append(DeviceBuffer(self, handle, nbytes, "scratch", True, uid))
+                found.append(DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key]))
             else:
                 found.append(self._new(nbytes, "scratch", True))
-                self._scratch[key] = found[-1].uid, found[-1].handle
+                self._scratch[key] = found[-1].owned.pop()  # the device keeps the memory
         # What was used longest ago goes, and the calls that were bound to it are bound anew.
         while sum([held for held, _ in self._scratch]) > 2 * SCRATCH:
             _, (uid, _handle) = self._scratch.popitem(last=False)
@@ -715,7 +735,7 @@ class Device:
             self._dead = "closed"
             self.pending.clear()
             self._flusher.stop()
-            self._pool.empty()
+            self._pool.keep(0)
             self._scratch.clear()
             self._pipelines.clear()
             self._met.clear()
@@ -734,10 +754,18 @@ class Device:
         """Whether a finalizer freed what the device still holds."""
         return bool(self._forgotten) and self._hasty
 
+    def _reuse(self, nbytes: int, memory: Memory) -> None:
+        """A result has no reference any more, on any thread, perhaps by the garbage collector in the middle of another
+        call: so this takes no lock and calls no runtime. Its memory is the next one's at once, or, where there is much
+        of it, after the next call."""
+        if nbytes <= LARGEST_CLASS and not self._dead:
+            self._pool.give(nbytes, memory)
+        else:
+            self._forget(memory[0], nbytes)
+
     def _forget(self, uid: int, nbytes: int | None = None) -> None:
-        """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so this
-        takes no lock and calls no runtime. The next call, or the flusher's thread, lets go of the memory. With `nbytes`
-        it is for the pool, and there is no haste.
+        """A buffer was freed, as above: the next call, or the flusher's thread, lets go of the memory. With `nbytes` it
+        is for the pool, and there is no haste.
         """
         if self._parted:
             return
@@ -799,16 +827,11 @@ class Device:
         while self._forgotten:
             uid, nbytes = self._forgotten.popleft()
             # To the pool, or to the driver, with the bind groups over it.
-            size, handle = self._held.pop(uid)
-            self._bytes -= size
             if nbytes is None or self._dead:
-                self._freed += size
                 self._let_go([uid])
-            elif gone := self._pool.give(nbytes, (uid, handle)):
-                self._let_go(gone)
-            if self._pool.bytes > POOLED_ALWAYS:
-                self._let_go(self._pool.keep(max(POOLED_ALWAYS, int(HELD * self._peak) - self._bytes)))
-            del handle
+            else:
+                self._pool.give(nbytes, (uid, self._held[uid][1]))
+                self._trim()
         self._hasty = False
         # Some runtimes free with the next submission: an empty one, before too much waits.
         if self._freed > FREED and self.runtime.frees_late and not self._dead:
@@ -816,9 +839,20 @@ class Device:
             self._flush()
             self._in_flight.submit_nothing()
 
+    def _trim(self) -> None:
+        """Let go of what is pooled beyond what may be, by what is in use and ever was."""
+        pooled = self._pool.bytes
+        used = self._bytes - pooled
+        self._peak = max(self._peak, used)
+        if pooled > POOLED_ALWAYS:
+            self._let_go(self._pool.keep(max(POOLED_ALWAYS, min(POOLED, int(HELD * self._peak) - used))))
+
     def _let_go(self, uids: list[int]) -> None:
         for uid in uids:
             self._groups.forget(uid)
+            size, _handle = self._held.pop(uid)
+            self._bytes -= size
+            self._freed += size
 
     def _pipeline(self, program: Program) -> Pipeline:
         """The pipeline of a program, and of every other that differs from it in what no runtime compiles."""
@@ -846,6 +880,7 @@ class Device:
         """Submit what is pending, and a fetch with the last of it, where there is any. A batch that the runtime refuses
         fails its buffers, not this call, and takes no fetch along."""
         self.flushes += 1
+        self._trim()
         while self.pending:
             batch = Batch()
             batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)
