@@ -70,6 +70,8 @@ def chosen(call: str, engine: Engine | None, *operands: object) -> Engine:
     Raises KernelError for an engine that does not exist, for NumPy's over operands of a device, and for tensors and
     values inside a kernel.
     """
+    if engine is None and on_device(operands):
+        return "wgpu"
     homes = [home_of(call, operand) for operand in operands if operand is not None]
     if Home.KERNEL in homes or Home.VALUE in homes:
         raise KernelError(

@@ -404,11 +404,10 @@ class Device:
                 time.sleep(min(LONGEST_PAUSE, waited / SHARE))
 
     def _make_room(self) -> None:
-        """Submit what waits where that is enough for a submission."""
-        if len(self.pending) >= LAUNCHES:
-            self._throttle()
-            with Exclusive(self, "submit"):
-                self._flush()
+        """Submit what waits, once there is room for it."""
+        self._throttle()
+        with Exclusive(self, "submit"):
+            self._flush()
 
     def _throttle(self) -> None:
         """Wait where too many submissions are under way."""
@@ -446,7 +445,8 @@ class Device:
 
     def _prepare_for(self, program: Program) -> None:
         """What a launch may have to wait for: room for its batch, or the size of a subgroup."""
-        self._make_room()
+        if len(self.pending) >= LAUNCHES:
+            self._make_room()
         if program.lanes and "subgroups" in self.features:
             self.subgroup_size()
 
@@ -642,10 +642,9 @@ class Device:
         Raises as `launch`.
         """
         before_launches([(program, range(len(operands)), ())], operands)
-        self._make_room()
-        bound = None
-        if self.runtime.raises_when_lost and not (self._failed or self._dead):
-            bound = self._groups.known(self._met.get(program), uids)
+        if len(self.pending) >= LAUNCHES:
+            self._make_room()
+        bound = self._groups.known(self._met.get(program), uids) if self._answers else None
         if bound is None:
             with Exclusive(self, program.entry, tidies=False):
                 bound = self._groups.get(self._pipeline(program), operands)

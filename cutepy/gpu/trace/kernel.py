@@ -58,7 +58,6 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
-from ..runtime.batch import planning
 from ..runtime.call_cache import CallCache
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
@@ -402,23 +401,29 @@ class KernelFunction(NotebookRepr):
         if checks == "assumptions":
             self.check_assumptions(*args, **static)
             checks = "auto"
-        run = partial(self._launch, args, checks, static)
         try:
-            if len(args) < self._positional or not static.keys() <= self._static or type(checks) is not str:
-                self._calls.call((), lambda: run())
+            if not self._is_whole(args, static) or type(checks) is not str:
+                self._calls.call((), lambda: self._launch(args, checks, static))
                 return
-            beside = self.captures.captured(), self.captures.static(static) if static else (), checks
             # The class of its sizes first, which costs least; then the launches of an equal call.
-            recipes = self._recipes.get((len(args), *beside), [] if planning() else None)
-            if recipes is None or not replayed(recipes, args):
-                self._calls.call(args, lambda *_: run(), key=lambda: beside)
+            beside = self._beside(args, checks, static)
+            if not replayed(self._recipes.get(beside, []), args):
+                self._calls.call(args, lambda *_: self._launch(args, checks, static), key=lambda: beside)
         except CutepyError:
             with self._naming():
                 raise
 
+    def _is_whole(self, args: tuple[object, ...], static: dict[str, object]) -> bool:
+        """Whether it gives all tensors and numbers by position, and nothing by name but what is static."""
+        return len(args) >= self._positional and (not static or static.keys() <= self._static)
+
+    def _beside(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> Hashable:
+        """What calls have in common that differ in tensors and numbers alone."""
+        return len(args), self.captures.captured(), self.captures.static(static) if static else (), checks
+
     def _launch(self, args: tuple[object, ...], checks: object, static: dict[str, object]) -> None:
         """A call that is not recorded."""
-        whole = len(args) >= self._positional and static.keys() <= self._static
+        whole = self._is_whole(args, static)
         quick = quick_call(args) if whole else None
         known: Ready | None
         with self._naming():
@@ -485,7 +490,7 @@ class KernelFunction(NotebookRepr):
 
     def _recipes_of(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> list[Recipe]:
         """The compiled classes of calls that are like this one in all but tensors and numbers."""
-        key = len(args), self.captures.captured(), self.captures.static(static) if static else (), checks
+        key = self._beside(args, checks, static)
         found = self._recipes.get(key)
         if found is None:
             if len(self._recipes) >= KEPT:

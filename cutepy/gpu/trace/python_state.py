@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from gc import get_referents as referents
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -28,6 +29,8 @@ Chain = tuple[str, ...]
 Parts = tuple[object, ...]
 Look = Callable[[], Parts]
 Space = Mapping[Any, object]
+Spot = tuple[Space, object, object, str]
+"""A place of a namespace: its key, what it held, and what the user calls it."""
 T = TypeVar("T")
 MISSING = object()
 
@@ -279,47 +282,64 @@ def _is_cutepy(module: str | None) -> bool:
     return (module or "").partition(".")[0] == "cutepy"
 
 
+def _is_of_attributes(look: Callable[[], object]) -> bool:
+    """Whether it gives so many attributes of one object, as a tuple."""
+    return isinstance(look, partial) and isinstance(look.func, operator.attrgetter) and not look.keywords
+
+
 class Walk:
     """The places that were read, and the ways from one to the next; `still` says which modules' things stay."""
 
     still: Callable[[str | None], bool] = staticmethod(_is_cutepy)
 
     def __init__(self) -> None:
-        self.spots: list[tuple[Space, object, object, str]] = []
+        self.spots: list[Spot] = []
         self.looks: list[tuple[Callable[[], Any], Any, Callable[[Any, Any], bool], str]] = []
         self.bases: dict[int, tuple[type, ...]] = {}
-        self.sorted = -1
-        self.spaces: list[Any] = []
-        self.keys: list[object] = []
-        self.held_there: list[object] = []
-        self.others: list[tuple[Space, object, object, str]] = []
+        self._sorted: tuple[int, int] | None = None
 
     def _sort(self) -> None:
-        """Part the places, each once, into those of dictionaries that hold something, and others."""
-        once = {(id(space), key, id(value)): (space, key, value, name) for space, key, value, name in self.spots}
-        plain: list[tuple[Space, object, object, str]] = []
-        self.others = []
-        for spot in once.values():
-            fast = type(spot[0]) is dict and spot[2] is not None and spot[2] is not MISSING
-            (plain if fast else self.others).append(spot)
-        self.spaces = [space for space, *_ in plain]
-        self.keys, self.held_there = [key for _, key, *_ in plain], [value for _, _, value, _ in plain]
-        self.sorted = len(self.spots)
+        """Part what was read into what C compares, which are tuples of as many objects each time and single objects,
+        and the rest."""
+        spaces: dict[int, tuple[Space, dict[object, object]]] = {}
+        self._rest_of_spots: list[Spot] = []
+        for spot in self.spots:
+            space, key, value, _ = spot
+            there = spaces.setdefault(id(space), (space, {}))[1]
+            if type(space) is not dict or value is MISSING or there.setdefault(key, value) is not value:
+                self._rest_of_spots.append(spot)
+        # Of one key `itemgetter` gives no tuple.
+        read = [(space, [*there, next(iter(there))], there) for space, there in spaces.values() if there]
+        tuples: list[tuple[Callable[[], Any], Any]] = [
+            (partial(operator.itemgetter(*keys), space), [there[key] for key in keys]) for space, keys, there in read
+        ]
+        tuples += [(look, before) for look, before, *_ in self.looks if _is_of_attributes(look)]
+        others = [one for one in self.looks if not _is_of_attributes(one[0])]
+        single = [type(before) is not tuple and look() is before for look, before, *_ in others]
+        self._tuples = [look for look, _ in tuples]
+        self._single = [look for look, *_ in compress(others, single)]
+        self._held = [part for _, parts in tuples for part in parts]
+        self._held += [before for _, before, *_ in compress(others, single)]
+        self._rest_of_looks = [one for one, alone in zip(others, single, strict=True) if not alone]
+        self._sorted = len(self.spots), len(self.looks)
 
     def changed(self) -> str | None:
         """The first place that holds something else now, as the user would write it."""
-        # Most places are dictionaries, and most hold the very object: C looks at all of those.
-        if self.sorted != len(self.spots):
+        if self._sorted != (len(self.spots), len(self.looks)):
             self._sort()
-        if all(map(operator.is_, map(dict.get, self.spaces, self.keys), self.held_there)):
-            spots = self.others
-        else:
-            spots = self.spots
+        # Nearly all places hold the very object.
+        spots, looks = self._rest_of_spots, self._rest_of_looks
+        now_held = chain(chain.from_iterable(map(operator.call, self._tuples)), map(operator.call, self._single))
+        try:
+            if not all(map(operator.is_, now_held, self._held)):
+                spots, looks = self.spots, self.looks
+        except (AttributeError, KeyError):
+            spots, looks = self.spots, self.looks
         for space, key, value, name in spots:
             now = space.get(key, MISSING)
             if now is not value and not same(now, value):
                 return name
-        for look, before, are_equal, name in self.looks:
+        for look, before, are_equal, name in looks:
             after = look()
             if after is not before and not are_equal(after, before):
                 return name
@@ -353,8 +373,8 @@ class Walk:
 
     def free(self, cells: Mapping[str, types.CellType], used: References) -> Iterator[tuple[str, object]]:
         """What the variables of enclosing functions are for a function that uses them."""
-        for chain in used.free:
-            yield self.enclosed(cells[chain[0]], chain)
+        for names in used.free:
+            yield self.enclosed(cells[names[0]], names)
 
     def enclosed(self, cell: types.CellType, chain: Chain) -> tuple[str, object]:
         """What `name.attribute...` is for a variable of an enclosing function."""

@@ -52,11 +52,11 @@ class Recipe:
     def launch(self, launched: Launched) -> None:
         """Launch it on the device of its buffers, as `Device.launch` does."""
         buffers, uids, params, x, y, z = launched
-        device = buffers[0].device
-        if (self.program.loops and device.faulty) or taping():
+        device, tapes = buffers[0].device, taping()
+        if tapes or (device.faulty and self.program.loops):
             values = struct.unpack_from("<" + "".join(_FORMATS[p.type] for p in self.program.params), params)
             device.check_faults(self.program, values)
-            if taping():
+            if tapes:
                 tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
         device.launch_bound(self.program, buffers, uids, params, (x, y, z))
 
