@@ -20,11 +20,11 @@ import struct
 import threading
 import time
 import weakref
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,7 @@ from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
 from .pipeline import (
     BindGroups,
+    Bound,
     BoundLaunch,
     BoundPipeline,
     Pipeline,
@@ -152,11 +153,12 @@ class Device:
 
     Launches that were made once are made again by what was bound for them:
 
+    >>> from cutepy.gpu.runtime.pipeline import Bound
     >>> device.faulty or device.check_faults(program, ()) is None
     True
     >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
     >>> device.play([device.bound_launch(program, [inputs, results], (), (1, 1, 1))], [], [inputs, results])
-    >>> fresh = device.replay([x.nbytes], [(program, (0, 1), (), program.grid)], [inputs], kept=0)
+    >>> fresh = device.replay((x.nbytes,), [(program, (0, 1), (), program.grid)], [inputs], Bound(), kept=0)
     >>> fresh.read("float32").tolist()
     [0.0, 2.0, 4.0, 6.0]
     >>> other = gpu.open_device(device.adapter)
@@ -195,7 +197,7 @@ class Device:
         self._freed = 0
         self._pool = Pool()
         self._forgotten: deque[tuple[int, int | None]] = deque()
-        self._scratch: OrderedDict[tuple[int, int], tuple[int, wgpu.GPUBuffer]] = OrderedDict()
+        self._scratch: OrderedDict[tuple[int, int], Memory] = OrderedDict()
         self._hasty = False
         self._faults = faults_of(adapter)
         self._warned: set[Program] = set()
@@ -256,10 +258,11 @@ class Device:
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
+        buffer = self._reused(nbytes, name) if pooled and not plans else None
         if pooled and plans:
             buffer = DeviceBuffer(self, 0, name, pooled).over(numbered(self.gpu))
             buffer.nbytes = nbytes
-        elif not pooled or (buffer := self._reused(nbytes, name)) is None:
+        if buffer is None:
             try:
                 with Exclusive(self, "allocate"):
                     buffer = self._new(nbytes, name, pooled)
@@ -461,108 +464,116 @@ class Device:
 
     def replay(
         self,
-        made: Sequence[int],
+        made: tuple[int, ...],
         launches: Sequence[Played],
         buffers: Sequence[DeviceBuffer],
-        same: object = None,
+        bound: Bound,
         kept: int = -1,
     ) -> DeviceBuffer | None:
         """New buffers of so many bytes each, which come after `buffers`, then launches over all: what `allocate` and
-        `launch` do, under one lock. A launch has its program, the numbers of its operands, its parameters, its grid.
+        `launch` do, in one step. A launch has its program, the numbers of its operands, its parameters, its grid.
         Returns the new buffer of number `kept`, which the caller keeps.
 
-        Calls with one object for `same` make the same launches over the same buffers, and are bound once for these.
-        Where they make no buffer, a call that was bound takes no lock.
+        Calls with one object for `bound` differ in their buffers and parameters alone. One whose bind groups are there,
+        and memory for its result, takes no lock.
         """
         before_launches(launches, buffers)
         if len(self.pending) >= LAUNCHES:
             self._make_room()
-        new = None
-        if same is not None and self._answers and not taping():
-            if kept >= 0:
-                new = self._reused(made[kept])
-            if (found := self._bound_call(same, *buffers, new)) is not None and (new is not None or kept < 0):
-                self._enqueue(found)
-                return new
+        tapes = taping()
+        if bound.pipelines and not tapes and self._answers:
+            again = self._bound_again(made, launches, buffers, bound, kept)
+            if again is not None:
+                self._enqueue(again[0])
+                return again[1]
         try:
             with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, same, kept, new)
+                fresh = self._replay(made, launches, buffers, bound, kept)
         except _OutOfMemory:
             self._give_back()
             with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, same, kept, new)
-        if taping():
+                fresh = self._replay(made, launches, buffers, bound, kept)
+        if tapes:
             for buffer in fresh:
                 tell(self, buffer)
             everything = [*buffers, *fresh]
             for program, places, params, grid in launches:
                 operands = tuple([everything[number] for number in places])
                 tell(self, (replace(program, grid=grid), operands, tuple(params)))
-            return fresh[kept] if kept >= 0 else None
-        return fresh[0] if kept >= 0 else None
+        return fresh[kept] if kept >= 0 else None
 
-    def _bound_call(self, same: object, *buffers: DeviceBuffer | None) -> tuple[BoundLaunch, ...] | None:
-        """The launches of a call that was bound to these buffers: without the number of a freed one nothing is found,
-        and the long way refuses it."""
-        return self._groups.call(same, tuple([b.uid for b in buffers if b is not None and b._handle is not None]))
+    def _bound_again(
+        self,
+        made: tuple[int, ...],
+        launches: Sequence[Played],
+        buffers: Sequence[DeviceBuffer],
+        bound: Bound,
+        kept: int,
+    ) -> tuple[list[BoundLaunch], DeviceBuffer | None] | None:
+        """The launches over these buffers and the one that is kept, where there is memory for that and all bind groups
+        are there. Any thread may ask at any time."""
+        scratch = _scratch_of(made, kept)
+        result = self._reused(made[kept]) if kept >= 0 else None
+        if scratch is None or (result is None and kept >= 0):
+            return None
+        # No bind group has the number 0: the long way refuses a buffer that was freed or is too small.
+        uids = [
+            b.uid if b._handle is not None and b.nbytes >= n else 0 for b, n in zip(buffers, bound.least, strict=True)
+        ]
+        for key in scratch:
+            memory = self._scratch.get(key) if key is not None else result and result.owned[0]
+            uids.append(memory[0] if memory else 0)
+        found = []
+        for pipeline, (program, places, params, grid) in zip(bound.pipelines, launches, strict=True):
+            group = self._groups.known(pipeline, tuple([uids[number] for number in places]))
+            if group is None:
+                return None
+            if self._faults:
+                self.check_faults(program, params)
+            found.append((group, pipeline.pack(*params) if params else b"", grid))
+        return found, result
 
     def _replay(
         self,
-        made: Sequence[int],
+        made: tuple[int, ...],
         launches: Sequence[Played],
         buffers: Sequence[DeviceBuffer],
-        same: object,
+        bound: Bound,
         kept: int,
-        result: DeviceBuffer | None,
     ) -> list[DeviceBuffer]:
-        """The new buffers: all of them on a tape, else the one that is kept, which may be there as `result`. The others
-        are scratch memory."""
-        taped, keeps = taping(), kept >= 0
-        temporaries = [n for i, n in enumerate(made) if i != kept] if len(made) > keeps else []
-        shares = not taped and sum(temporaries) <= SCRATCH
+        """The new buffers by their numbers; those of scratch memory are the device's."""
+        scratch = None if taping() else _scratch_of(made, kept)
+        keys = [None] * len(made) if scratch is None else scratch
         new = [
-            result if result is not None and i == kept else self._new(n, "", True)
-            for i, n in enumerate(made)
-            if not shares or i == kept
+            self._new(n, "", True) if key is None else self._shared(key, n) for key, n in zip(keys, made, strict=True)
         ]
-        bound = None if same is None or self._failed else self._bound_call(same, *buffers, *new)
-        if bound is None:
-            scratch = self._scratch_of(temporaries) if shares and temporaries else []
-            everything = [*buffers, *(scratch or new)]
-            if scratch and keeps:
-                everything.insert(len(buffers) + kept, new[0])
-            bound = tuple(
-                [
-                    self.bound_launch(program, [everything[number] for number in places], params, grid)
-                    for program, places, params, grid in launches
-                    if min(grid)
-                ]
-            )
-            if same is not None:
-                uids = tuple([buffer.uid for buffer in (*buffers, *new)])
-                self._groups.keep_call(same, uids, bound, [buffer.uid for buffer in scratch])
-        self._enqueue(bound)
-        return new if taped or shares or not keeps else [new[kept]]
+        everything = [*buffers, *new]
+        work = [launch for launch in launches if min(launch[-1])]
+        self._enqueue(
+            [
+                self.bound_launch(program, [everything[number] for number in places], params, grid)
+                for program, places, params, grid in work
+            ]
+        )
+        if not bound.pipelines and len(work) == len(launches):
+            least = [0] * len(everything)
+            for program, places, *_ in launches:
+                for binding, number in zip(program.bindings, places, strict=True):
+                    least[number] = max(least[number], binding.min_bytes)
+            bound.least[:] = least[: len(buffers)]
+            bound.pipelines += [self._pipeline(program) for program, *_ in launches]
+        return new
 
-    def _scratch_of(self, sizes: Sequence[int]) -> list[DeviceBuffer]:
-        """Memory of these sizes, together at most `SCRATCH`, that no later launch reads: each call writes it before it
-        reads it, and the launches of a call are queued in one step, so all calls share it.
-        """
-        found, counts = [], Counter[int]()
-        for nbytes in sizes:
-            held = pooled_bytes(nbytes)
-            key = held, counts[held]
-            counts[held] += 1
-            if key in self._scratch:
-                self._scratch.move_to_end(key)
-                found.append(DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key]))
-            else:
-                found.append(self._new(nbytes, "scratch", True))
-                self._scratch[key] = found[-1].owned.pop()  # the device keeps the memory
+    def _shared(self, key: tuple[int, int], nbytes: int) -> DeviceBuffer:
+        """Scratch memory, of this number among those of its size."""
+        if key in self._scratch:
+            self._scratch.move_to_end(key)
+            return DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key])
+        found = self._new(nbytes, "scratch", True)
+        self._scratch[key] = found.owned.pop()  # the device keeps the memory
         # What was used longest ago goes, and the calls that were bound to it are bound anew.
         while sum([held for held, _ in self._scratch]) > 2 * SCRATCH:
-            _, (uid, _handle) = self._scratch.popitem(last=False)
-            self._forgotten.append((uid, None))
+            self._forgotten.append((self._scratch.popitem(last=False)[1][0], None))
         return found
 
     def play(self, launches: Sequence[BoundLaunch], batches: Sequence[Batch], buffers: Sequence[DeviceBuffer]) -> None:
@@ -1046,6 +1057,22 @@ class _Ending:
         if self.device is not None:
             self.device._lock.release()
         self.signals.__exit__()
+
+
+@lru_cache(maxsize=4096)
+def _scratch_of(made: tuple[int, ...], kept: int) -> tuple[tuple[int, int] | None, ...] | None:
+    """Which scratch memory each new buffer of a call is, by its bytes and its number among those: all but the one that
+    is kept; None where they are too large together. No later launch reads it: each call writes it before it reads it,
+    and the launches of a call are queued in one step, so all calls share it.
+
+    >>> _scratch_of((100, 4096, 90), 1), _scratch_of((SCRATCH + 1,), -1)
+    (((256, 0), None, (256, 1)), None)
+    """
+    held = [pooled_bytes(nbytes) for nbytes in made]
+    if sum([nbytes for at, nbytes in enumerate(made) if at != kept]) > SCRATCH:
+        return None
+    before = [held[:at].count(nbytes) - (0 <= kept < at and held[kept] == nbytes) for at, nbytes in enumerate(held)]
+    return tuple([None if at == kept else (n, before[at]) for at, n in enumerate(held)])
 
 
 def _whole(value: Any, what: str) -> int:

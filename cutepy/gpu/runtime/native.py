@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from wgpu.backends import wgpu_native as wgpu_native
     from wgpu.backends.wgpu_native import _api
 
-    from .buffer import DeviceBuffer
-
     api = _api
 else:
     wgpu = Later("wgpu", _REINSTALL)
@@ -245,10 +243,10 @@ class Binder:
         self._description = ffi.new("WGPUBindGroupDescriptor *", fields)
         self._each = list(self._entries)
 
-    def group(self, buffers: Sequence[DeviceBuffer]) -> Owned:
-        """The group of these buffers, all bytes of each. Raises DeviceError where one was freed."""
-        for entry, buffer in zip(self._each, buffers, strict=True):
-            entry.buffer, entry.size = buffer.handle._internal, buffer.held
+    def group(self, memory: Sequence[tuple[wgpu.GPUBuffer, int]]) -> Owned:
+        """The group of these buffers, so many bytes of each."""
+        for entry, (buffer, size) in zip(self._each, memory, strict=True):
+            entry.buffer, entry.size = buffer._internal, size
         return Owned(self._create(self._device, self._description), self._release)
 
 

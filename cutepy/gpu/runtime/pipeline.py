@@ -6,8 +6,8 @@ import functools
 import re
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
@@ -134,27 +134,35 @@ def warn_that_checks_stay() -> None:
 
 @dataclass(slots=True, eq=False)
 class BoundPipeline:
-    """A pipeline with the bind group of its buffers, their numbers, and their bytes together. It never changes."""
+    """A pipeline with the memory that it is bound to: the numbers, and the bytes together. Its bind group is made when
+    its first launch is encoded; then it never changes."""
 
     pipeline: Pipeline
-    group: Owned
     uids: tuple[int, ...]
     nbytes: int
+    memory: list[tuple[wgpu.GPUBuffer, int]]
+    _group: Owned | None = None
+
+    @property
+    def group(self) -> Owned:
+        """Its bind group. The caller has the device to itself."""
+        if self._group is None:
+            self._group = self.pipeline.binder.group(self.memory)
+            self.memory.clear()
+        return self._group
 
 
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
-Key = tuple[object, tuple[int, ...]]
-"""A pipeline, or a recorded call, and the numbers of the buffers that it is bound to."""
+Key = tuple[Pipeline, tuple[int, ...]]
+"""A pipeline, and the numbers of the buffers that it is bound to."""
 
 
 class BindGroups:
-    """The bind groups of a device, by pipeline and buffers, and the bound launches of recorded calls, by call and
-    buffers: the most recent ones, none that holds a freed buffer."""
+    """The bind groups of a device, by pipeline and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[Key, BoundPipeline] = OrderedDict()
-        self._calls: OrderedDict[Key, tuple[tuple[BoundLaunch, ...], set[int]]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -171,8 +179,8 @@ class BindGroups:
         if bound is not None:
             self._made.move_to_end(key)
             return bound
-        group = pipeline.binder.group(operands)
-        bound = self._made[key] = BoundPipeline(pipeline, group, uids, sum([b.nbytes for b in operands]))
+        memory = [(operand.handle, operand.held) for operand in operands]
+        bound = self._made[key] = BoundPipeline(pipeline, uids, sum([b.nbytes for b in operands]), memory)
         for uid in uids:
             self._of_buffer[uid].add(key)
         if len(self._made) > GROUPS_KEPT:
@@ -181,24 +189,7 @@ class BindGroups:
 
     def known(self, pipeline: Pipeline | None, uids: tuple[int, ...]) -> BoundPipeline | None:
         """The bind group of the buffers of these numbers, where it was made before. Any thread may ask at any time."""
-        return self._made.get((pipeline, uids))
-
-    def call(self, call: object, uids: tuple[int, ...]) -> tuple[BoundLaunch, ...] | None:
-        """The launches of a recorded call over the buffers of these numbers, where they are kept."""
-        kept = self._calls.get((call, uids))
-        return None if kept is None else kept[0]
-
-    def keep_call(
-        self, call: object, uids: tuple[int, ...], launches: tuple[BoundLaunch, ...], beside: Iterable[int] = ()
-    ) -> None:
-        """Keep the launches of a call, which is equal to itself alone, until one of its buffers is freed, or one
-        `beside` them that its launches use."""
-        key, held = (call, uids), {*uids, *beside}
-        self._calls[key] = launches, held
-        for uid in held:
-            self._of_buffer[uid].add(key)
-        if len(self._calls) > GROUPS_KEPT:
-            self._drop(next(iter(self._calls)))
+        return self._made.get((pipeline, uids))  # type: ignore[arg-type]
 
     def forget(self, uid: int) -> None:
         """Drop what holds this buffer, so that its memory can go."""
@@ -207,16 +198,23 @@ class BindGroups:
 
     def clear(self) -> None:
         self._made.clear()
-        self._calls.clear()
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:
-        self._made.pop(key, None)
-        kept = self._calls.pop(key, None)
-        for uid in {*key[1]} if kept is None else kept[1]:
+        del self._made[key]
+        for uid in {*key[1]}:
             self._of_buffer[uid].discard(key)
             if not self._of_buffer[uid]:
                 del self._of_buffer[uid]
+
+
+@dataclass(slots=True)
+class Bound:
+    """What a device notes of launches that are made again and again: their pipelines, and the bytes that each buffer
+    needs which is given to them."""
+
+    pipelines: list[Pipeline] = field(default_factory=list)
+    least: list[int] = field(default_factory=list)
 
 
 def check_operands(device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> None:

@@ -7,7 +7,7 @@ and gives the same view of the buffer that holds the result.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...tensor import DType, Tensor
 from . import Device, DeviceBuffer
 from .batch import Played, Tape
 from .device_tensor import DeviceEngine
+from .pipeline import Bound
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -54,16 +55,14 @@ class Recorded:
     launches: tuple[Played, ...]
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
+    bound: Bound = field(default_factory=Bound)
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
         buffers, result = call.buffers, self.result
         kept = result.buffer - len(buffers) if result.dtype is not None else -1
-        # Without numbers of the call, the same buffers make the same launches.
-        if call.numbers:
-            new = call.device.replay(self.made, self._with(call.numbers), buffers, None, kept)
-        else:
-            new = call.device.replay(self.made, self.launches, buffers, self, kept)
+        launches = self._with(call.numbers) if call.numbers else self.launches
+        new = call.device.replay(self.made, launches, buffers, self.bound, kept)
         if result.argument is not None:
             return args[result.argument]
         if result.dtype is None or result.layout is None:
@@ -71,7 +70,7 @@ class Recorded:
         buffer = new if new is not None else buffers[result.buffer]
         return Tensor(DeviceEngine(buffer, result.dtype, result.length), result.layout, result.offset)
 
-    def _with(self, numbers: list[float]) -> list[Played]:
+    def _with(self, numbers: list[float]) -> Sequence[Played]:
         """The launches with these numbers in their places."""
         launches: list[Played] = []
         for (program, bound, params, grid), varying in zip(self.launches, self.varying, strict=True):
