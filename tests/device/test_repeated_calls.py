@@ -16,7 +16,6 @@ from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.runtime.buffer import pooled_bytes
 from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS
-from cutepy.gpu.runtime.pipeline import Bound
 from cutepy.tensor import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -239,16 +238,16 @@ def test_a_call_made_again_is_refused_over_what_is_freed_or_too_small(device: De
         x, y = (own.allocate(1000, pooled=True) for _ in "xy")
         program = doubled.program(*(gpu.array(np.zeros(64, np.float32), device=own) for _ in "xy"), dialect=own.dialect)
         longer = replace(program, bindings=tuple(replace(b, min_bytes=1020) for b in program.bindings))
-        wide, bound = [own.allocate(1020, pooled=True) for _ in "xy"], Bound()
+        wide = [own.allocate(1020, pooled=True) for _ in "xy"]
         for _ in range(2):
-            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], wide, bound)
+            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], wide)
         own.launch(program, [x, y])
         assert own.stats.bind_groups == 2
         with pytest.raises(KernelError, match="needs 1020 bytes"):
-            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], [x, y], bound)
+            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], [x, y])
         wide[1].free()
         with pytest.raises(DeviceError, match="used after it was freed"):
-            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], wide, bound)
+            own.replay((), [(longer, (0, 1), (), (1, 1, 1))], wide)
     finally:
         own.close()
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,6 @@ from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
 from .pipeline import (
     BindGroups,
-    Bound,
     BoundLaunch,
     BoundPipeline,
     Pipeline,
@@ -80,6 +79,7 @@ from .pipeline import (
 from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
+Made = TypeVar("Made")
 POOLED, POOLED_ALWAYS = 1 << 28, 1 << 24
 """Bytes of results without a reference that a device keeps for further results, at most; and those that it keeps even
 where they, with what is in use, are more than `HELD` times the most that was ever in use at once."""
@@ -153,12 +153,11 @@ class Device:
 
     Launches that were made once are made again by what was bound for them:
 
-    >>> from cutepy.gpu.runtime.pipeline import Bound
     >>> device.faulty or device.check_faults(program, ()) is None
     True
     >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
     >>> device.play([device.bound_launch(program, [inputs, results], (), (1, 1, 1))], [], [inputs, results])
-    >>> fresh = device.replay((x.nbytes,), [(program, (0, 1), (), program.grid)], [inputs], Bound(), kept=0)
+    >>> fresh = device.replay((x.nbytes,), [(program, (0, 1), (), program.grid)], [inputs], kept=0)
     >>> fresh.read("float32").tolist()
     [0.0, 2.0, 4.0, 6.0]
     >>> other = gpu.open_device(device.adapter)
@@ -175,7 +174,7 @@ class Device:
         self._dead = ""
         self._failed: dict[int, str] = {}  # number of a buffer -> what a launch over it failed with
         self._pipelines: OrderedDict[tuple[object, ...], Pipeline] = OrderedDict()
-        self._met: dict[Program, Pipeline] = {}  # since the last that was compiled
+        self._met: dict[int, tuple[Program, Pipeline]] = {}  # since the last that was compiled
         self._compiled: set[int] = set()  # the hashes of what was compiled
         self._recompiled = 0
         self._groups = BindGroups()
@@ -258,20 +257,34 @@ class Device:
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        buffer = self._reused(nbytes, name) if pooled and not plans else None
         if pooled and plans:
             buffer = DeviceBuffer(self, 0, name, pooled).over(numbered(self.gpu))
             buffer.nbytes = nbytes
-        if buffer is None:
-            try:
-                with Exclusive(self, "allocate"):
-                    buffer = self._new(nbytes, name, pooled)
-            except _OutOfMemory:
-                self._give_back()
-                with Exclusive(self, "allocate"):
-                    buffer = self._new(nbytes, name, pooled)
+        else:
+            buffer = (
+                self._pooled(nbytes, name) if pooled else self._with_memory(partial(self._new, nbytes, name, False))
+            )
         tell(self, buffer if pooled else None)
         return buffer
+
+    def _pooled(self, nbytes: int, name: str = "") -> DeviceBuffer:
+        """A buffer in memory of the pool, or in new memory that is for the pool. Any thread may ask at any time; where
+        the pool has some, it takes no lock."""
+        if self._answers and (size := pooled_bytes(nbytes)) <= LARGEST_CLASS and self._pool.has(size):
+            buffer = DeviceBuffer(self, nbytes, name, True)
+            if self._pool.take(buffer):
+                return buffer
+        return self._with_memory(partial(self._new, nbytes, name, True))
+
+    def _with_memory(self, make: Callable[[], Made]) -> Made:
+        """What `make` gives in a block of its own, once more where memory ran out and some came back."""
+        try:
+            with Exclusive(self, "allocate"):
+                return make()
+        except _OutOfMemory:
+            self._give_back()
+            with Exclusive(self, "allocate"):
+                return make()
 
     def _give_back(self) -> None:
         """Free what the pool keeps, and wait for the work that holds freed memory."""
@@ -287,11 +300,6 @@ class Device:
         """Whether a call may go without the lock: the device is there, or tells later that it is not, and no launch
         failed."""
         return self.runtime.raises_when_lost and not (self._failed or self._dead)
-
-    def _reused(self, nbytes: int, name: str = "") -> DeviceBuffer | None:
-        """A buffer in memory of the pool; None where a lock is needed for it. Any thread may ask at any time."""
-        buffer = DeviceBuffer(self, nbytes, name, True)
-        return buffer if self._answers and buffer.held <= LARGEST_CLASS and self._pool.take(buffer) else None
 
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
@@ -406,11 +414,16 @@ class Device:
             if waited > SPIN:
                 time.sleep(min(LONGEST_PAUSE, waited / SHARE))
 
-    def _make_room(self) -> None:
-        """Submit what waits, once there is room for it."""
-        self._throttle()
-        with Exclusive(self, "submit"):
-            self._flush()
+    def _begin(self, doing: str) -> None:
+        """Before launches: submit what waits where that is enough for a submission, and see that the device is there.
+        Raises DeviceError where it is not."""
+        if len(self.pending) >= LAUNCHES:
+            self._throttle()
+            with Exclusive(self, "submit"):
+                self._flush()
+        if not self._answers:
+            with Exclusive(self, doing):
+                pass
 
     def _throttle(self) -> None:
         """Wait where too many submissions are under way."""
@@ -441,15 +454,13 @@ class Device:
         before_launches([(program, range(len(operands)), ())], operands)
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
         self._prepare_for(program)
-        with Exclusive(self, program.entry):
-            launch = self.bound_launch(program, operands, params, size)
-            if min(size):
-                self._enqueue((launch,))
+        launch = self.bound_launch(program, operands, params, size)
+        if min(size):
+            self._enqueue((launch,))
 
     def _prepare_for(self, program: Program) -> None:
         """What a launch may have to wait for: room for its batch, or the size of a subgroup."""
-        if len(self.pending) >= LAUNCHES:
-            self._make_room()
+        self._begin(program.entry)
         if program.lanes and "subgroups" in self.features:
             self.subgroup_size()
 
@@ -463,118 +474,52 @@ class Device:
         return self.lanes
 
     def replay(
-        self,
-        made: tuple[int, ...],
-        launches: Sequence[Played],
-        buffers: Sequence[DeviceBuffer],
-        bound: Bound,
-        kept: int = -1,
+        self, made: tuple[int, ...], launches: Sequence[Played], buffers: Sequence[DeviceBuffer], kept: int = -1
     ) -> DeviceBuffer | None:
         """New buffers of so many bytes each, which come after `buffers`, then launches over all: what `allocate` and
         `launch` do, in one step. A launch has its program, the numbers of its operands, its parameters, its grid.
         Returns the new buffer of number `kept`, which the caller keeps.
-
-        Calls with one object for `bound` differ in their buffers and parameters alone. One whose bind groups are there,
-        and memory for its result, takes no lock.
         """
         before_launches(launches, buffers)
-        if len(self.pending) >= LAUNCHES:
-            self._make_room()
+        self._begin("a call made again")
         tapes = taping()
-        if bound.pipelines and not tapes and self._answers:
-            again = self._bound_again(made, launches, buffers, bound, kept)
-            if again is not None:
-                self._enqueue(again[0])
-                return again[1]
-        try:
-            with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, bound, kept)
-        except _OutOfMemory:
-            self._give_back()
-            with Exclusive(self, "a call made again"):
-                fresh = self._replay(made, launches, buffers, bound, kept)
-        if tapes:
-            for buffer in fresh:
-                tell(self, buffer)
-            everything = [*buffers, *fresh]
-            for program, places, params, grid in launches:
-                operands = tuple([everything[number] for number in places])
-                tell(self, (replace(program, grid=grid), operands, tuple(params)))
-        return fresh[kept] if kept >= 0 else None
-
-    def _bound_again(
-        self,
-        made: tuple[int, ...],
-        launches: Sequence[Played],
-        buffers: Sequence[DeviceBuffer],
-        bound: Bound,
-        kept: int,
-    ) -> tuple[list[BoundLaunch], DeviceBuffer | None] | None:
-        """The launches over these buffers and the one that is kept, where there is memory for that and all bind groups
-        are there. Any thread may ask at any time."""
-        scratch = _scratch_of(made, kept)
-        result = self._reused(made[kept]) if kept >= 0 else None
-        if scratch is None or (result is None and kept >= 0):
-            return None
-        # No bind group has the number 0: the long way refuses a buffer that was freed or is too small.
-        uids = [
-            b.uid if b._handle is not None and b.nbytes >= n else 0 for b, n in zip(buffers, bound.least, strict=True)
-        ]
-        for key in scratch:
-            memory = self._scratch.get(key) if key is not None else result and result.owned[0]
-            uids.append(memory[0] if memory else 0)
-        found = []
-        for pipeline, (program, places, params, grid) in zip(bound.pipelines, launches, strict=True):
-            group = self._groups.known(pipeline, tuple([uids[number] for number in places]))
-            if group is None:
-                return None
-            if self._faults:
-                self.check_faults(program, params)
-            found.append((group, pipeline.pack(*params) if params else b"", grid))
-        return found, result
-
-    def _replay(
-        self,
-        made: tuple[int, ...],
-        launches: Sequence[Played],
-        buffers: Sequence[DeviceBuffer],
-        bound: Bound,
-        kept: int,
-    ) -> list[DeviceBuffer]:
-        """The new buffers by their numbers; those of scratch memory are the device's."""
-        scratch = None if taping() else _scratch_of(made, kept)
-        keys = [None] * len(made) if scratch is None else scratch
+        scratch = None if tapes else _scratch_of(made, kept)
         new = [
-            self._new(n, "", True) if key is None else self._shared(key, n) for key, n in zip(keys, made, strict=True)
+            self._pooled(nbytes) if scratch is None or (key := scratch[at]) is None else self._shared(key, nbytes)
+            for at, nbytes in enumerate(made)
         ]
         everything = [*buffers, *new]
-        work = [launch for launch in launches if min(launch[-1])]
         self._enqueue(
             [
                 self.bound_launch(program, [everything[number] for number in places], params, grid)
-                for program, places, params, grid in work
+                for program, places, params, grid in launches
+                if min(grid)
             ]
         )
-        if not bound.pipelines and len(work) == len(launches):
-            least = [0] * len(everything)
-            for program, places, *_ in launches:
-                for binding, number in zip(program.bindings, places, strict=True):
-                    least[number] = max(least[number], binding.min_bytes)
-            bound.least[:] = least[: len(buffers)]
-            bound.pipelines += [self._pipeline(program) for program, *_ in launches]
-        return new
+        if tapes:
+            for buffer in new:
+                tell(self, buffer)
+            for program, places, params, grid in launches:
+                operands = tuple([everything[number] for number in places])
+                tell(self, (replace(program, grid=grid), operands, tuple(params)))
+        return new[kept] if kept >= 0 else None
 
     def _shared(self, key: tuple[int, int], nbytes: int) -> DeviceBuffer:
         """Scratch memory, of this number among those of its size."""
-        if key in self._scratch:
-            self._scratch.move_to_end(key)
-            return DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key])
-        found = self._new(nbytes, "scratch", True)
-        self._scratch[key] = found.owned.pop()  # the device keeps the memory
-        # What was used longest ago goes, and the calls that were bound to it are bound anew.
-        while sum([held for held, _ in self._scratch]) > 2 * SCRATCH:
-            self._forgotten.append((self._scratch.popitem(last=False)[1][0], None))
-        return found
+
+        def make() -> None:
+            # What was made longest ago goes, and the calls that were bound to it are bound anew.
+            while self._scratch and sum([held for held, _ in (*self._scratch, key)]) > 2 * SCRATCH:
+                self._forgotten.append((self._scratch.popitem(last=False)[1][0], None))
+            if key not in self._scratch:
+                buffer = self._new(nbytes, "scratch", True)
+                self._scratch[key] = buffer.owned.pop()  # the device keeps it
+
+        memory = self._scratch.get(key)
+        while memory is None:
+            self._with_memory(make)
+            memory = self._scratch.get(key)
+        return DeviceBuffer(self, nbytes, "scratch", True).over(memory)
 
     def play(self, launches: Sequence[BoundLaunch], batches: Sequence[Batch], buffers: Sequence[DeviceBuffer]) -> None:
         """Launches that are bound already, by the batches that were made of them; `buffers` are those that others may
@@ -602,7 +547,7 @@ class Device:
     ) -> BoundLaunch:
         """A launch with its pipeline and bind group, its parameters as bytes, and its grid, on a device that can make
         it. Raises what an earlier one over these buffers failed with."""
-        pipeline, packed = self._pipeline(program), b""
+        pipeline, packed = self._pipeline_of(program), b""
         if params or program.params:
             try:
                 packed = pipeline.pack(*params)
@@ -612,13 +557,19 @@ class Device:
         if self._faults:
             self.check_faults(program, params)
         try:
-            check_operands(self, program, operands)
+            bound = self._groups.known(pipeline, tuple([operand.uid for operand in operands]))
+            # Where the bind group is there, only the state of the buffers may be another.
+            for binding, operand in zip(program.bindings, operands, strict=False):
+                if operand._handle is None or binding.min_bytes > operand.nbytes:
+                    bound = None
+            if bound is None:
+                check_operands(self, program, operands)
+                bound = self._groups.get(pipeline, operands)
         except AttributeError:
             other = [operand for operand in operands if not isinstance(operand, DeviceBuffer)]
             if not other:
                 raise
             raise KernelError(f"{program.entry}: {other[0]!r} is no buffer; device.upload(array) makes one") from None
-        bound = self._groups.get(pipeline, operands)
         if self._failed:
             self._raise_failure(*operands)
         if max(grid) > self.limits.workgroups and min(grid):
@@ -653,14 +604,11 @@ class Device:
         Raises as `launch`.
         """
         before_launches([(program, range(len(operands)), ())], operands)
-        if len(self.pending) >= LAUNCHES:
-            self._make_room()
-        bound = self._groups.known(self._met.get(program), uids) if self._answers else None
-        if bound is None:
-            with Exclusive(self, program.entry, tidies=False):
-                bound = self._groups.get(self._pipeline(program), operands)
-                if self._failed:
-                    self._raise_failure(*operands)
+        self._begin(program.entry)
+        pipeline = self._pipeline_of(program)
+        bound = self._groups.known(pipeline, uids) or self._groups.get(pipeline, operands)
+        if self._failed:
+            self._raise_failure(*operands)
         self._enqueue(((bound, params, grid),))
 
     def prepare(self, program: Program) -> bool:
@@ -668,8 +616,7 @@ class Device:
         the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
         self._prepare_for(program)
-        with Exclusive(self, f"compile {program.entry}"):
-            return self._pipeline(program).checked
+        return self._pipeline_of(program).checked
 
     def flush(self) -> None:
         """Submit what was launched so far; it would be within a millisecond anyway."""
@@ -864,33 +811,36 @@ class Device:
             self._bytes -= size
             self._freed += size
 
-    def _pipeline(self, program: Program) -> Pipeline:
+    def _pipeline_of(self, program: Program) -> Pipeline:
         """The pipeline of a program, and of every other that differs from it in what no runtime compiles."""
-        if (found := self._met.get(program)) is not None:
-            return found
-        key = program.compiled
-        pipeline = self._pipelines.get(key)
-        if pipeline is None:
-            self._met.clear()  # what is used from now on is the most recent
-            pipeline = self._pipelines[key] = build_pipeline(self, program)
-            # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
-            digest = hash(key)
-            self._recompiled += digest in self._compiled
-            self._compiled.add(digest)
-            if len(self._pipelines) > PIPELINES_KEPT:
-                self._pipelines.popitem(last=False)
-        else:
-            self._pipelines.move_to_end(key)
-        if len(self._met) > PIPELINES_KEPT:
-            self._met.clear()
-        self._met[program] = pipeline
-        return pipeline
+        met = self._met.get(id(program))
+        if met is not None and met[0] is program:
+            return met[1]
+        with Exclusive(self, f"compile {program.entry}"):
+            key = program.compiled
+            pipeline = self._pipelines.get(key)
+            if pipeline is None:
+                self._met.clear()  # what is used from now on is the most recent
+                pipeline = self._pipelines[key] = build_pipeline(self, program)
+                # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
+                digest = hash(key)
+                self._recompiled += digest in self._compiled
+                self._compiled.add(digest)
+                if len(self._pipelines) > PIPELINES_KEPT:
+                    self._pipelines.popitem(last=False)
+            else:
+                self._pipelines.move_to_end(key)
+            if len(self._met) > PIPELINES_KEPT:
+                self._met.clear()
+            self._met[id(program)] = program, pipeline
+            return pipeline
 
     def _flush(self, fetch: Fetch | None = None) -> None:
         """Submit what is pending, and a fetch with the last of it, where there is any. A batch that the runtime refuses
         fails its buffers, not this call, and takes no fetch along."""
         self.flushes += 1
         self._trim()
+        self._groups.trim()
         while self.pending:
             batch = Batch()
             batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)

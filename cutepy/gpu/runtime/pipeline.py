@@ -7,7 +7,7 @@ import re
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
@@ -159,7 +159,8 @@ Key = tuple[Pipeline, tuple[int, ...]]
 
 
 class BindGroups:
-    """The bind groups of a device, by pipeline and buffers: the most recent ones, none that holds a freed buffer."""
+    """The bind groups of a device, by pipeline and buffers: the latest ones, none that holds a freed buffer. Any thread
+    may ask for one at any time; who drops some has the device to itself."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[Key, BoundPipeline] = OrderedDict()
@@ -176,24 +177,29 @@ class BindGroups:
         uids = tuple([operand.uid for operand in operands])
         key = pipeline, uids
         bound = self._made.get(key)
-        if bound is not None:
-            self._made.move_to_end(key)
-            return bound
-        memory = [(operand.handle, operand.held) for operand in operands]
-        bound = self._made[key] = BoundPipeline(pipeline, uids, sum([b.nbytes for b in operands]), memory)
-        for uid in uids:
-            self._of_buffer[uid].add(key)
-        if len(self._made) > GROUPS_KEPT:
-            self._drop(next(iter(self._made)))
+        if bound is None:
+            memory = [(operand.handle, operand.held) for operand in operands]
+            bound = BoundPipeline(pipeline, uids, sum([b.nbytes for b in operands]), memory)
+            # First where it will be looked for when a buffer goes: a signal may come between.
+            for uid in uids:
+                self._of_buffer[uid].add(key)
+            self._made[key] = bound
         return bound
 
-    def known(self, pipeline: Pipeline | None, uids: tuple[int, ...]) -> BoundPipeline | None:
-        """The bind group of the buffers of these numbers, where it was made before. Any thread may ask at any time."""
-        return self._made.get((pipeline, uids))  # type: ignore[arg-type]
+    def known(self, pipeline: Pipeline, uids: tuple[int, ...]) -> BoundPipeline | None:
+        """The bind group of the buffers of these numbers, where it was made before."""
+        return self._made.get((pipeline, uids))
+
+    def trim(self) -> None:
+        """Let go of those that were made longest ago, where there are many."""
+        while len(self._made) > GROUPS_KEPT:
+            key, _ = self._made.popitem(last=False)
+            self._drop(key)
 
     def forget(self, uid: int) -> None:
         """Drop what holds this buffer, so that its memory can go."""
-        for key in list(self._of_buffer.get(uid, ())):
+        for key in list(self._of_buffer.pop(uid, ())):
+            self._made.pop(key, None)
             self._drop(key)
 
     def clear(self) -> None:
@@ -201,20 +207,9 @@ class BindGroups:
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:
-        del self._made[key]
-        for uid in {*key[1]}:
-            self._of_buffer[uid].discard(key)
-            if not self._of_buffer[uid]:
-                del self._of_buffer[uid]
-
-
-@dataclass(slots=True)
-class Bound:
-    """What a device notes of launches that are made again and again: their pipelines, and the bytes that each buffer
-    needs which is given to them."""
-
-    pipelines: list[Pipeline] = field(default_factory=list)
-    least: list[int] = field(default_factory=list)
+        for uid in key[1]:
+            if uid in self._of_buffer:
+                self._of_buffer[uid].discard(key)
 
 
 def check_operands(device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> None:

@@ -7,7 +7,7 @@ and gives the same view of the buffer that holds the result.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from ...tensor import DType, Tensor
 from . import Device, DeviceBuffer
 from .batch import Played, Tape
 from .device_tensor import DeviceEngine
-from .pipeline import Bound
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -55,14 +54,13 @@ class Recorded:
     launches: tuple[Played, ...]
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
-    bound: Bound = field(default_factory=Bound)
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
         buffers, result = call.buffers, self.result
         kept = result.buffer - len(buffers) if result.dtype is not None else -1
         launches = self._with(call.numbers) if call.numbers else self.launches
-        new = call.device.replay(self.made, launches, buffers, self.bound, kept)
+        new = call.device.replay(self.made, launches, buffers, kept)
         if result.argument is not None:
             return args[result.argument]
         if result.dtype is None or result.layout is None:

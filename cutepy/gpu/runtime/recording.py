@@ -19,7 +19,7 @@ from . import default_device
 from .batch import Batch, Tape, batches_of, taped
 from .buffer import DeviceBuffer, padded
 from .deferral import before_recording
-from .device import Device, Exclusive
+from .device import Device
 from .device_tensor import DeviceEngine
 from .pipeline import BoundLaunch
 from .program import Program
@@ -110,12 +110,11 @@ class Recording:
 
     def _bind(self, buffers: Sequence[DeviceBuffer]) -> tuple[list[BoundLaunch], list[Batch]]:
         """Each launch with its pipeline and the bind group of these buffers, and the batches of all."""
-        with Exclusive(self.device, "record"):
-            bound = [
-                self.device.bound_launch(program, [buffers[number] for number in places], params, program.grid)
-                for program, places, params in self.programs
-            ]
-            return bound, batches_of(self.device.runtime, bound)
+        bound = [
+            self.device.bound_launch(program, [buffers[number] for number in places], params, program.grid)
+            for program, places, params in self.programs
+        ]
+        return bound, batches_of(self.device.runtime, bound)
 
     def _take(self, tape: Tape) -> None:
         """Keep what is on a tape, in as little memory as its order allows. The tape is empty afterwards."""
