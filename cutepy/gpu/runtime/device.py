@@ -508,18 +508,19 @@ class Device:
         """Scratch memory, of this number among those of its size."""
 
         def make() -> None:
-            # What was made longest ago goes, and the calls that were bound to it are bound anew.
+            # What was used longest ago goes, and the calls that were bound to it are bound anew.
             while self._scratch and sum([held for held, _ in (*self._scratch, key)]) > 2 * SCRATCH:
                 self._forgotten.append((self._scratch.popitem(last=False)[1][0], None))
             if key not in self._scratch:
                 buffer = self._new(nbytes, "scratch", True)
                 self._scratch[key] = buffer.owned.pop()  # the device keeps it
 
-        memory = self._scratch.get(key)
-        while memory is None:
-            self._with_memory(make)
-            memory = self._scratch.get(key)
-        return DeviceBuffer(self, nbytes, "scratch", True).over(memory)
+        while True:
+            try:
+                self._scratch.move_to_end(key)
+                return DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key])
+            except KeyError:
+                self._with_memory(make)
 
     def play(self, launches: Sequence[BoundLaunch], batches: Sequence[Batch], buffers: Sequence[DeviceBuffer]) -> None:
         """Launches that are bound already, by the batches that were made of them; `buffers` are those that others may

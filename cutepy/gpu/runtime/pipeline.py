@@ -174,11 +174,11 @@ class BindGroups:
 
         Raises DeviceError for a buffer that was freed.
         """
+        memory = [(operand.handle, operand.held) for operand in operands]
         uids = tuple([operand.uid for operand in operands])
         key = pipeline, uids
         bound = self._made.get(key)
         if bound is None:
-            memory = [(operand.handle, operand.held) for operand in operands]
             bound = BoundPipeline(pipeline, uids, sum([b.nbytes for b in operands]), memory)
             # First where it will be looked for when a buffer goes: a signal may come between.
             for uid in uids:
