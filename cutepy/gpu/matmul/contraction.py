@@ -230,16 +230,26 @@ def _resolve_plan(
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan, bool]:
     """The operands as the kernel takes them, the plan, and whether its kernel is for these sizes alone: where its plan
     was found by timing it."""
-    arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
+    arranged, p = arranged_for_kernel(groups, operands, turn=how.plan is None)
+    return arranged, *gpu.choice(_PlanChoice(place, p.dtypes, p.across, how, fused), p.m, p.n, p.k, p.batch)
 
-    def plan_of(m: int, n: int, k: int, batch: int) -> tuple[Plan | MatrixPlan, bool]:
-        one, given = ProductProblem(m, n, k, batch, problem.dtypes, problem.across), how.plan
+
+@dataclass(frozen=True, slots=True)
+class _PlanChoice:
+    """The plan of a product by its extents, and whether its kernel is for these alone."""
+
+    place: ExecutionSite
+    dtypes: tuple[str, str, str]
+    across: tuple[bool, bool, bool]
+    how: ProductOptions
+    fused: bool
+
+    def __call__(self, m: int, n: int, k: int, batch: int) -> tuple[Plan | MatrixPlan, bool]:
+        one, given, device = ProductProblem(m, n, k, batch, self.dtypes, self.across), self.how.plan, self.place.device
         if given is not None:
             return replace(given, splits=parts_of(one.k, given.tile[2], given.splits)), False
-        tuned = place.device is not None and tuned_plan(place.device.adapter, one) is not None
-        return plan_for_problem(place, one, how.sums, fused=fused), tuned
-
-    return arranged, *gpu.choice(plan_of, problem.m, problem.n, problem.k, problem.batch)
+        tuned = device is not None and tuned_plan(device.adapter, one) is not None
+        return plan_for_problem(self.place, one, self.how.sums, fused=self.fused), tuned
 
 
 def row_by_row(place: ExecutionSite, groups: ProductAxes, dtype: DType) -> bool:

@@ -16,6 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ...layout import Layout
+from ...layout.values.followed import forget_choices
 from ...tensor import DType, Tensor
 from ...tensor.functions import Function
 from . import DeviceBuffer
@@ -32,7 +33,7 @@ Kept = TypeVar("Kept", bound="dict[Hashable, Any] | set[int]")
 
 KEPT = 1024
 """Calls that one operation remembers, and classes of calls with recipes."""
-RECIPES_KEPT = 16
+RECIPES_KEPT = 32
 """Recipes of one class of calls, at most: each takes milliseconds, where those before it do not serve a call."""
 _STATIC = {int, bool, str, type(None), DType, Function}
 
@@ -205,6 +206,7 @@ class CallCache:
         for cache in _CACHES:
             cache.recorded.clear()
             cache.recipes.clear()
+        forget_choices()
 
 
 _CACHES: WeakSet[CallCache] = WeakSet()

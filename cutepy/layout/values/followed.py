@@ -62,7 +62,8 @@ def following(running: Trail) -> Iterator[None]:
 def choice(function: Callable[..., Result], *numbers: int) -> Result:
     """`function(*numbers)`, a choice of few by what is no arithmetic of integers, such as a model of times.
 
-    Of followed numbers it is computed by their values, and that others give an equal result is a condition.
+    Of followed numbers it is computed by their values, and that others give an equal result is a condition. Conditions
+    of equal functions share what was chosen last, until `forget_choices`.
 
     >>> choice(lambda n: "even" if n & 1 == 0 else "odd", 4)
     'even'
@@ -71,9 +72,28 @@ def choice(function: Callable[..., Result], *numbers: int) -> Result:
     if running is None:
         return function(*numbers)
     found, name = function(*map(value_at, numbers)), f"choice{len(running.choices)}"
-    running.choices[name] = lambda *others: function(*others) == found
+    last = _CHOSEN.setdefault(function, {})
+
+    def holds(*others: int) -> bool:
+        chosen = last.get(others, last)
+        if chosen is last:  # nothing is kept for these
+            chosen = function(*others)
+            last.clear()
+            last[others] = chosen
+        return bool(chosen == found)
+
+    running.choices[name] = holds
     running.holds(("chosen", name, *map(formula_of, numbers)), True)
     return found
+
+
+_CHOSEN: dict[Callable[..., Any], dict[tuple[int, ...], Any]] = {}
+"""By the function, what it chose last, of which numbers."""
+
+
+def forget_choices() -> None:
+    """What functions choose may be another thing now."""
+    _CHOSEN.clear()
 
 
 def value_at(number: Any) -> Any:
