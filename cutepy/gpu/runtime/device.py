@@ -200,6 +200,7 @@ class Device:
         self._hasty = False
         self._faults = faults_of(adapter)
         self._warned: set[Program] = set()
+        self._checked: set[tuple[Program, tuple[float, ...]]] = set()  # launches that meet no fault, or were warned of
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)
         own = weakref.ref(self)
@@ -593,8 +594,11 @@ class Device:
 
     def check_faults(self, program: Program, params: Sequence[float]) -> None:
         """Refuse, or warn of, a launch that meets a fault of the driver. Raises DeviceError."""
-        if self._faults and program.loops:
+        if self._faults and program.loops and (launch := (program, tuple(params))) not in self._checked:
             check_faults(self._faults, self._warned, program, params)
+            if len(self._checked) >= PIPELINES_KEPT:
+                self._checked.clear()
+            self._checked.add(launch)
 
     def launch_bound(
         self, program: Program, operands: list[DeviceBuffer], uids: tuple[int, ...], params: bytes, grid: Size3
