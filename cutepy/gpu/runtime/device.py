@@ -559,11 +559,12 @@ class Device:
         if self._faults:
             self.check_faults(program, params)
         try:
-            bound = self._groups.known(pipeline, tuple([operand.uid for operand in operands]))
-            # Where the bind group is there, only the state of the buffers may be another.
-            for binding, operand in zip(program.bindings, operands, strict=False):
-                if operand._handle is None or binding.min_bytes > operand.nbytes:
-                    bound = None
+            # Where the bind group is there, only the state of the buffers may be another; none has the number 0.
+            uids = [
+                o.uid if o._handle is not None and b.min_bytes <= o.nbytes else 0
+                for b, o in zip(program.bindings, operands, strict=False)
+            ]
+            bound = self._groups.known(pipeline, tuple(uids)) if len(uids) == len(operands) else None
             if bound is None:
                 check_operands(self, program, operands)
                 bound = self._groups.get(pipeline, operands)
