@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,9 @@ from swiftshader import needs_special_values
 from cutepy import Layout, composition, gpu, ops
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu import CallCache
-from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime import Device, DeviceBuffer
 from cutepy.gpu.runtime.buffer import pooled_bytes
-from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS
+from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS, _OutOfMemory
 from cutepy.tensor import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -273,3 +274,76 @@ def test_a_result_is_never_scratch_memory(device: Device, monkeypatch: pytest.Mo
         assert scratch.isdisjoint(found.engine.buffer.uid for found, _ in kept)
     for found, wanted in kept:
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_memory_that_runs_out_in_a_call_leaves_its_scratch_memory_to_calls_alone(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the second temporary has none at first: what a call had is no result's, and what no call uses goes."""
+    own = gpu.open_device(device.adapter)
+    try:
+        program = doubled.program(*(gpu.array(np.zeros(64, np.float32), device=own) for _ in "xy"), dialect=own.dialect)
+        x = own.upload(np.ones(64, np.float32))
+        make, small, large = own._create, 1 << 20, 4 << 20
+
+        def call() -> DeviceBuffer:
+            launches = [(program, (at, at + 1), (), (1, 1, 1)) for at in range(3)]
+            fresh = own.replay((small, large, 256), launches, [x], kept=2)
+            assert fresh is not None
+            return fresh
+
+        for refusals in (2, 1):
+            own._give_back()
+            in_use, left = own.stats.bytes, [refusals]
+
+            def refuse(nbytes: int, name: str, left: list[int] = left) -> object:
+                if nbytes == large and left[0]:
+                    left[0] -= 1
+                    raise _OutOfMemory("played")
+                return make(nbytes, name)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(own, "_create", refuse)
+                if refusals == 2:
+                    with pytest.raises(DeviceError, match="played"):
+                        call()
+                    assert own.stats.bytes == in_use
+                else:
+                    assert call().read(np.float32, 64).tolist() == [8.0] * 64
+            gc.collect()
+            mine = own.allocate(small, pooled=True)
+            mine.write(np.full(small // 4, 7, np.float32))
+            assert call().read(np.float32, 64).tolist() == [8.0] * 64
+            assert mine.uid not in {uid for uid, _ in own._scratch.values()}
+            assert (mine.read(np.float32) == 7).all()
+            del mine
+    finally:
+        own.close()
+
+
+def test_a_batch_fails_while_another_thread_uses_scratch_memory(device: Device) -> None:
+    own, stop, wrong = gpu.open_device(device.adapter), threading.Event(), list[Exception]()
+    made = tuple(range(256, 256 * 40, 256))
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                own.replay(made, [], [])
+            except Exception as error:
+                wrong.append(error)
+
+    interval = sys.getswitchinterval()
+    try:
+        own.replay(made, [], [])
+        thread = threading.Thread(target=call)
+        sys.setswitchinterval(1e-6)
+        thread.start()
+        for _ in range(300):
+            with own._lock:
+                own._fail([], RuntimeError("played"))
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
+        own.close()
+    assert not wrong

@@ -34,7 +34,8 @@ Kept = TypeVar("Kept", bound="dict[Hashable, Any] | set[int]")
 KEPT = 1024
 """Calls that one operation remembers, and classes of calls with recipes."""
 RECIPES_KEPT = 32
-"""Recipes of one class of calls, at most: each takes milliseconds, where those before it do not serve a call."""
+"""Recipes of one class of calls that are tried, at most: each try takes milliseconds, also where none comes of it. A
+class of which so many calls could not be followed has none."""
 _STATIC = {int, bool, str, type(None), DType, Function}
 
 
@@ -125,8 +126,10 @@ def with_room(kept: Kept) -> Kept:
 class CallCache:
     """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
-    A `patient` one records a call when it is made again: its calls may differ in where views begin without end. Any
-    other has recipes of calls that differ in sizes alone, from the second size on.
+    A class is all calls that differ in sizes, strides, offsets and lengths alone. It has recipes from the second call
+    that is recorded. A `patient` cache has none, for its calls may differ in where views begin without end: it records
+    a call when it is made again. Threads may share a cache: of what two of them write at once one may be lost, and is
+    made again.
 
     >>> kept = CallCache()
     >>> kept.call((1, 2), lambda *_: "nothing of a device: computed")
@@ -154,6 +157,9 @@ class CallCache:
 
         `key()` is what a call depends on beside `args`. With `parameters`, floats among `args` are launch parameters,
         and `parameters()` names them in order: another value is the same call.
+
+        While a recipe is made (`planning()`), the operation runs to list its launches and the device does nothing:
+        calls inside it are computed, and none is kept.
         """
         if planning() is not None:
             return uncached(*args)
@@ -168,14 +174,17 @@ class CallCache:
             return cast(R, entry.run(call, args))
         if self._met is not None and not self._met_before(hash(whole)):
             return uncached(*args)
-        # By the recipe of a class, else by Python under a tape, of which the next size of the class makes a recipe.
+        # By the recipe of a class, else by Python under a tape, from which a recipe is made where the class was met.
+        # A call of nested or swizzled layouts is of no class.
         sized = sized_call(call) if self._met is None else None
         recipes = None if sized is None else self.recipes.get((sized.key, beside))
         if sized is not None and recipes:
-            for number, recipe in enumerate(recipes):
+            # In one step each: another thread finds the list with all its recipes.
+            order = recipes[:]
+            for recipe in order:
                 if recipe is not None and (entry := recipe.run(sized.numbers)) is not None:
-                    if number:
-                        recipes.insert(0, recipes.pop(number))  # the first from then on
+                    if recipe is not order[0]:
+                        recipes[:] = [recipe, *[other for other in order if other is not recipe]]
                     with_room(self.recorded)[whole] = entry
                     return cast(R, entry.run(call, args))
         outermost = not taping()
@@ -202,7 +211,8 @@ class CallCache:
 
     @staticmethod
     def clear_all() -> None:
-        """Drop the recorded calls of every operation: what an operation would launch may be another thing now."""
+        """Drop the recorded calls and the recipes of every operation: what one would launch may have changed. What a
+        patient cache has met it keeps: such a call is recorded when it is next made."""
         for cache in _CACHES:
             cache.recorded.clear()
             cache.recipes.clear()

@@ -85,7 +85,8 @@ POOLED, POOLED_ALWAYS = 1 << 28, 1 << 24
 where they, with what is in use, are more than `HELD` times the most that was ever in use at once."""
 HELD = 1.5
 SCRATCH = 1 << 23
-"""Bytes of temporaries of a call that are in scratch memory, which all calls share; larger ones come from the pool."""
+"""Bytes of temporaries of one call that are in scratch memory, at most, which all calls share: what is in it is not
+kept from one call to the next. More come from the pool."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
 SPIN, LONGEST_PAUSE, SHARE = 1e-3, 1e-3, 16
@@ -288,9 +289,11 @@ class Device:
                 return make()
 
     def _give_back(self) -> None:
-        """Free what the pool keeps, and wait for the work that holds freed memory."""
+        """Free what the pool keeps and what is scratch memory, and wait for the work that holds freed memory. A call
+        that comes between its temporaries and its launches still has those that it has."""
         with Exclusive(self, "free memory"):
-            self._let_go(self._pool.keep(0))
+            self._let_go([*self._pool.keep(0), *dict(self._scratch.values())])
+            self._scratch.clear()
             self._flush()
             self._in_flight.submit_nothing()
             last = self._in_flight.last()
@@ -506,15 +509,16 @@ class Device:
         return new[kept] if kept >= 0 else None
 
     def _shared(self, key: tuple[int, int], nbytes: int) -> DeviceBuffer:
-        """Scratch memory, of this number among those of its size."""
+        """Scratch memory by its bytes and its number among those of its size, made where it is not there. The device
+        owns it: no end of a buffer over it gives it to the pool."""
 
         def make() -> None:
-            # What was used longest ago goes, and the calls that were bound to it are bound anew.
+            # What was used longest ago goes, with its bind groups. A call's own, at most `SCRATCH`, was used last.
             while self._scratch and sum([held for held, _ in (*self._scratch, key)]) > 2 * SCRATCH:
                 self._forgotten.append((self._scratch.popitem(last=False)[1][0], None))
             if key not in self._scratch:
                 buffer = self._new(nbytes, "scratch", True)
-                self._scratch[key] = buffer.owned.pop()  # the device keeps it
+                self._scratch[key] = buffer.owned.pop()
 
         while True:
             try:
@@ -881,7 +885,7 @@ class Device:
         """Keep an error for every buffer of a batch, and remember a loss."""
         names = ", ".join(bound.pipeline.program.entry for bound in launched)
         text = str(self._failure(error, f"submit {len(launched)} launches ({names})"))
-        scratch = {uid for uid, _ in self._scratch.values()}
+        scratch = dict(self._scratch.values())  # by C in one step: calls order it without a lock
         self._failed |= {uid: text for bound in launched for uid in bound.uids if uid not in scratch}
 
     def _raise_failure(self, *buffers: DeviceBuffer) -> None:
@@ -1017,9 +1021,11 @@ class _Ending:
 
 @lru_cache(maxsize=4096)
 def _scratch_of(made: tuple[int, ...], kept: int) -> tuple[tuple[int, int] | None, ...] | None:
-    """Which scratch memory each new buffer of a call is, by its bytes and its number among those: all but the one that
-    is kept; None where they are too large together. No later launch reads it: each call writes it before it reads it,
-    and the launches of a call are queued in one step, so all calls share it.
+    """Which scratch memory each new buffer of a call is over, by its bytes and its number among those of its size; None
+    for the one that is kept, and None for all where the others are more than `SCRATCH` bytes together.
+
+    All calls share it, for its contents do not outlast a call: each call writes it before it reads it, and its
+    launches are queued in one step.
 
     >>> _scratch_of((100, 4096, 90), 1), _scratch_of((SCRATCH + 1,), -1)
     (((256, 0), None, (256, 1)), None)
