@@ -18,8 +18,8 @@ def check(kernel: Kernel) -> Kernel:
 
 
 def check_ids(kernel: Kernel, made_of: Iterable[Expr]) -> Kernel:
-    """`kernel`, if the ids in all that it is `made_of` may be what its launch makes them: those of another launch were
-    simplified for less.
+    """`kernel`, if each id among the nodes `made_of` has a range that covers this launch. An id kept from a smaller
+    launch was simplified under a smaller range, which is wrong here.
 
     Raises KernelError with the line and the id otherwise.
     """
@@ -27,10 +27,10 @@ def check_ids(kernel: Kernel, made_of: Iterable[Expr]) -> Kernel:
     launched["local_invocation_index", None] = kernel.threads
     for node in made_of:
         if isinstance(node, Builtin) and node.hi < launched.get((node.name, node.axis), 0) - 1:
-            first = next(s for s in statements(kernel.body) if any(x is node for x in nodes(*s.expressions)))
+            users = (s for s in statements(kernel.body) if any(x is node for x in nodes(*s.expressions)))
             most = launched[node.name, node.axis] - 1
             raise _error(
-                getattr(first, "place", ""),
+                getattr(next(users, None), "place", ""),
                 f"kernel {kernel.name} uses {node!r} of another launch, where it was at most {node.hi}, not {most}: "
                 f"something kept it (functools.cache, a default, a global); ask anew",
             )

@@ -114,7 +114,8 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
     """The fold of what all threads of the workgroup give: a value each, a fragment each, or a tuple of such.
 
     `op` is "sum", "prod", "max", "min", "any" or "all", or an associative and commutative function of two values (of
-    two tuples, where tuples are given). Every thread gets the result: of f16 in f32, of any and all a bool.
+    two tuples, where tuples are given). Every thread gets the result: by a name f16 is folded in f32 and given in f32,
+    and any and all give a bool; by a function the result has the type that the function gives.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -126,11 +127,13 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
     >>> total.interpret(x, out); out[:3].tolist()
     [2016, 2016, 2016]
 
-    Raises KernelError where not all threads of the workgroup would come here.
+    Raises KernelError where not all threads of the workgroup would come here, for a name that is none of these or a
+    tuple with a name, for fragments of unequal sizes together, and for a plain number.
     """
     given = operands_of("gpu.workgroup_reduce", value, op)
     fold = given.fold
     found = _reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),))
+    # `together`: equal in all threads. `element != 0` of any and all is agreed on because its operands are.
     given.trace.together |= {*found}
     return given.given(found)
 

@@ -83,12 +83,18 @@ class _Widen:
         return ir.rewrite(value, self.load, self.memo) if ir.loads(value) else value
 
     def load(self, old: ir.Expr) -> ir.Expr:
+        """One load as loads of whole vectors, each under the mask `where` of the old one: 0 where that is false.
+
+        Accesses have 1, 2 or 4 lanes and begin at a multiple of these (`superword.runs`): one is made of whole vectors
+        of the array, or lies inside one.
+        """
         if not isinstance(old, ir.Load):
             return old
         buffer = self.widened[old.buffer]
         if isinstance(old, ir.MatrixLoad):
             return ir.load_matrix(old.dtype, buffer, old.index, (old.stride, old.by_columns), old.place)
         width = buffer.width
+        assert old.lanes % width == 0 or width % old.lanes == 0, "vectors have a power of 2 of lanes"
 
         def read(index: ir.Expr) -> ir.Expr:
             value = ir.load(buffer, _in_vectors(index, buffer), lanes=width, where=old.where, place=old.place)
@@ -99,8 +105,9 @@ class _Widen:
         if old.lanes > width:  # vector(b[i:i+n]) -> vector(b[i], b[i+1], ...), several narrow loads
             vectors = [read(old.index + i) for i in range(0, old.lanes, width)]
             return ir.vector(*[ir.component(vector, i) for vector in vectors for i in range(vector.lanes)])
-        # b[i] -> b[i // width][i % width]: lanes of one wide load (requires that the access stays inside one vector)
+        # b[i] -> b[i // width][i % width]: lanes of one wide load
         whole, at = read(old.index), simplify(old.index % width)
+        assert not isinstance(at, ir.Const) or at.value % old.lanes == 0, "a vector begins at a multiple of its lanes"
         lanes = [ir.component(whole, simplify(at + i)) for i in range(old.lanes)]
         return ir.vector(*lanes)
 

@@ -73,7 +73,7 @@ def simplified(formula: Formula) -> Formula:
         return (op, *terms) if len(terms) > 1 else terms[0] if terms else number
     if all(isinstance(part, int) for part in parts):
         return evaluate((op, *parts), {})
-    if op in ("//", "%") and parts[1] == 1:
+    if op in ("//", "%") and parts[1:] == [1]:
         return parts[0] if op == "//" else 0
     if op == "<=" and 0 in parts:
         low, high = [([*side[1:]] if isinstance(side, tuple) and side[0] == "+" else [side]) for side in parts]
@@ -110,13 +110,14 @@ def least_of(formula: Formula, least: Mapping[str, int]) -> int | None:
         return least.get(formula)
     op, *parts = formula
     if op not in _APPLY:
-        return 0
+        return None if op == "float" else 0
     bounds = [bound for part in parts if (bound := least_of(part, least)) is not None]
     if len(bounds) < len(parts) or (op != "+" and min(bounds) < 0):
         return None
     if op in ("//", "%"):
-        by = parts[1]
-        return None if not isinstance(by, int) or by <= 0 else bounds[0] // by if op == "//" else 0
+        if not all(isinstance(by, int) and by > 0 for by in parts[1:]):
+            return None
+        return reduce(floordiv, parts[1:], bounds[0]) if op == "//" else 0
     return reduce(_APPLY[op], bounds)
 
 
@@ -219,7 +220,7 @@ def text_of(formula: Formula, name: Callable[[Formula], str | None]) -> str:
         return f"float({parts[0]!r})"
     texts = [text_of(part, name) for part in parts]
     if op in ("abs", "not"):
-        return f"{'not ' if op == 'not' else op}({texts[0]})"
+        return f"(not {texts[0]})" if op == "not" else f"abs({texts[0]})"
     return texts[0] if len(texts) == 1 else f"({f' {op} '.join(texts)})"
 
 

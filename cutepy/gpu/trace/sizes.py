@@ -108,7 +108,19 @@ class Condition:
 
 
 class Sizes(Context):
-    """The sizes of one trace: which unknowns there are, what the host computes, what is known and what must hold."""
+    """The sizes of one trace: which unknowns there are, what the host computes, what is known and what must hold.
+
+    Tables by the number of an unknown: `names`, its parameter; `units`, what the parameter counts, as a divisor and the
+    size that it divides; `highs`, the most that it may be; `sources`, the formula of one that is read of the call.
+    `letters`: name of a size -> its polynomial.
+    `derived`: polynomial that is a parameter of its own -> name of that and the polynomial.
+    `formulas`: parameter, derived or not, that the kernel uses -> what the host computes for it.
+    `conditions`: polynomial -> that it has to be 0 or more, looked at by the host at each call.
+    `places`: parameter of a stride or an offset -> by how much it is multiplied, and the name of its tensor.
+    `taken`: names that no parameter may get.
+    `asked`: condition of the kernel that was left open -> the question, as `left_open` raises it. No exceptions are
+    kept: one that was raised holds its frames, with the tensors of the call in them.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__()
@@ -120,9 +132,8 @@ class Sizes(Context):
         self.derived: dict[frozenset[tuple[Monomial, int]], tuple[str, Poly]] = {}
         self.conditions: dict[frozenset[tuple[Monomial, int]], Condition] = {}
         self.formulas: dict[str, Formula] = {}
-        self.places: dict[str, tuple[int, str]] = {}  # strides and offsets: times, and of which tensor
+        self.places: dict[str, tuple[int, str]] = {}
         self.taken = set(taken)
-        # No exceptions: one that was raised holds its frames, with the tensors of the call in them.
         self.asked: dict[ir.Expr, tuple[str, Poly]] = {}
 
     # Unknowns.
@@ -194,21 +205,16 @@ class Sizes(Context):
     def compared(self, op: str, left: Poly, right: Poly) -> Any:
         """`left op right`: a bool where it is known, else a condition of the kernel, the same for all invocations."""
         difference = left - right
-        if op in ("==", "!="):
-            answer = self.is_zero(difference)
-            known = answer if answer is None or op == "==" else not answer
-        elif op in ("<", ">="):
-            answer = self.is_less(difference)
-            known = answer if answer is None or op == "<" else not answer
-        else:
-            answer = self.is_less(-difference)
-            known = answer if answer is None or op == ">" else not answer
+        # a > b -> b - a < 0 and a <= b -> not b - a < 0
+        asked = right - left if op in (">", "<=") else difference
+        answer = self.is_zero(difference) if op in ("==", "!=") else self.is_less(asked)
+        known = answer if answer is None or op in ("==", "<", ">") else not answer
         if known is not None:
             return known
         above = Poly({m: c for m, c in difference.items() if c > 0})
         below = Poly({m: -c for m, c in difference.items() if c < 0})
         condition = simplify(ir.binary(op, self.expr(above), self.expr(below)))
-        self.asked[condition] = "equal" if op in ("==", "!=") else "less", difference
+        self.asked[condition] = "equal" if op in ("==", "!=") else "less", asked
         return condition
 
     def left_open(self, condition: ir.Expr) -> Undecided | None:

@@ -394,16 +394,17 @@ def find_conflict(tables: Sequence[AddressTable]) -> Conflict | None:
     """A conflict, if there is one. Two atomic updates are none.
 
     Writers mark their address, the last mark stays: if every writer and reader of an address finds its own thread
-    there, the address has one writing thread, and no other reads it. Of the threads that update an address, the one
-    with the least number and the one with the largest mark it: a reader that finds itself both times is the only one.
+    there, the address has one writing thread, and no other reads it. Updates of an address conflict with its readers
+    alone: it is marked by the updating thread of the largest number, then by that of the least, and a reader that finds
+    itself both times is the only thread that updates it.
     """
     listed = [_entries(tables, verb) for verb in (Verb.WRITES, Verb.UPDATES, Verb.READS)]
     every = np.concatenate(listed, axis=1)
     if not every.size:
         return None
     # 1. Addresses become small numbers, for a table of marks.
-    near = every[0] - every[0].min()
-    every[0] = near if near.max() <= _FAR else np.unique(every[0] & _WHOLE, return_inverse=True)[1]
+    from_least = every[0] - every[0].min()
+    every[0] = from_least if from_least.max() <= _FAR else np.unique(every[0] & _WHOLE, return_inverse=True)[1]
     ends = np.cumsum([entries.shape[1] for entries in listed])
     writes, updates, reads = np.split(every, ends[:-1], axis=1)
     # 2. Writes against everything, updates against reads.

@@ -62,7 +62,7 @@ class Context:
             return True
         if depth == 0:
             return False
-        below = [monomial for monomial, coefficient in poly.items() if coefficient < 0 and monomial]
+        below = [monomial for monomial, coefficient in poly.items() if coefficient < 0]
         for known in self.at_least:
             for monomial in below:
                 if known.get(monomial, 0) < 0:
@@ -92,7 +92,9 @@ class Context:
             return False
         if any(poly in (other, -other) for other in self.differs):
             return False
-        return False if self.positive(poly) or self.positive(-poly) else None
+        if self.positive(poly) or self.positive(-poly):
+            return False
+        return True if self.not_negative(poly) and self.not_negative(-poly) else None
 
     def decided(self, question: Callable[[Poly], bool | None], poly: Poly, kind: str) -> bool:
         """The answer to a question; where it follows for all but the least value of an unknown, that is assumed."""

@@ -98,3 +98,5 @@ def test_ids_of_another_launch_are_refused() -> None:
     other = kernel_of(use(small % 64), buffers=(Y,))
     with pytest.raises(KernelError, match=f"of another launch, where it was at most {most - 1}, not {most}"):
         check_ids(other, all_nodes(other.body))
+    with pytest.raises(KernelError, match="of another launch"):  # of what was simplified away, the body has nothing
+        check_ids(kernel, all_nodes(other.body))

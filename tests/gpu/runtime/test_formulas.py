@@ -1,11 +1,12 @@
-"""Conditions without those that follow from others: the truth of all is the same for all numbers."""
+"""What is told of formulas holds for all numbers: their least, a simpler one, and conditions without those that follow
+from others."""
 
 import itertools
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutepy.gpu.runtime.formulas import Formula, evaluate, without_implied
+from cutepy.gpu.runtime.formulas import Formula, evaluate, least_of, simplified, text_of, without_implied
 
 NAMES = ("a", "b", "d")
 """Of which "d" divides, and is not 0: what divides by 0 is refused by a condition, when Python follows numbers."""
@@ -24,6 +25,37 @@ asked = st.tuples(st.sampled_from(["==", "<="]), terms, terms)
 conditions: st.SearchStrategy[Formula] = st.one_of(
     asked, st.tuples(st.just("not"), asked), st.tuples(st.sampled_from(["and", "or"]), asked, asked)
 )
+
+wholes: st.SearchStrategy[Formula] = st.recursive(
+    terms | conditions,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: ("+", *parts)),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: ("*", *parts)),
+        st.tuples(st.sampled_from(["//", "%"]), inner, st.integers(1, 4)),
+        st.tuples(st.sampled_from(["//", "%"]), inner, st.integers(1, 3), st.integers(1, 4)),
+    ),
+    max_leaves=4,
+)
+floats = st.sampled_from([("float", "-2.5"), ("float", "1.5")])
+numbers: st.SearchStrategy[Formula] = wholes | floats | st.tuples(st.sampled_from(["+", "*"]), wholes, floats)
+
+
+def value_of(formula: Formula, values: dict[str, int]) -> float:
+    """The number that the text of a formula has in Python, which knows floats as well."""
+    text = text_of(formula, lambda part: part if isinstance(part, str) else None)
+    return float(eval(text, {}, dict(values)))
+
+
+@settings(deadline=None)
+@given(numbers, st.tuples(*[st.integers(-2, 5)] * 3).filter(lambda each: each[2]), st.integers(0, 2))
+def test_a_formula_is_not_below_its_least_and_has_the_value_of_the_simpler_one(
+    formula: Formula, each: tuple[int, ...], slack: int
+) -> None:
+    values = dict(zip(NAMES, each, strict=True))
+    value = value_of(formula, values)
+    least = least_of(formula, {name: number - slack for name, number in values.items()})
+    assert least is None or least <= value
+    assert value_of(simplified(formula), values) == value
 
 
 def judge(forms: list[Formula], fewer: list[Formula], numbers: range) -> None:
