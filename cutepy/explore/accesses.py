@@ -14,8 +14,9 @@ from ..errors import LayoutError
 from ..layout import Layout, composition, conflict_free, group_modes, right_inverse, select, unflatten, vectorised
 from ..layout.algebra.banks import bank_conflicts, transactions
 from ..layout.algebra.operation import on_any
+from ..layout.algebra.queries import is_injective
 from ..layout.algebra.thread_values import WIDEST
-from ..layout.values.composed import AnyLayout
+from ..layout.values.composed import AnyLayout, ComposedLayout
 from ..layout.values.coordinates import idx2crd
 from ..layout.values.int_tuple import leaves, prefix_product, show
 
@@ -204,19 +205,23 @@ def _widest(lanes: AnyLayout, element_bytes: int) -> str:
 def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
     """The layouts that `conflict_free` finds for the access, and for the other mode as threads, in place of this one.
 
-    Each as what it is, its expression, and what it costs: nothing, or so many more elements.
+    Each as what it is, its expression, and what it costs: nothing, or how many more elements it spans than `layout`.
 
     >>> better(Layout((32, 32), (32, 1)), ThreadAccess())[0]
     ['swizzle', 'S<5,0,5> o 0 o (32,32):(32,1)', '1-way; 1-way with mode 1 as threads; no more memory']
     >>> better(Layout((32, 32), (32, 1)), ThreadAccess())[1][1]
     '(32,32):(33,1)'
     """
-    if not isinstance(layout, Layout) or layout.rank != 2 or layout.size > SEARCHED:
-        raise LayoutError(f"{layout}: a better one is sought for plain layouts of rank 2 and up to {SEARCHED} elements")
+    if not isinstance(layout, Layout) or layout.facts is not None or layout.rank != 2 or layout.size > SEARCHED:
+        raise LayoutError(
+            f"{layout}: a better one is sought for plain layouts of known sizes, rank 2 and up to {SEARCHED} elements"
+        )
     if (now := _ways(layout, access)[0]) == 1:
         return [["nothing", str(layout), "the access has no conflict as it is"]]
+    if not is_injective(layout):
+        return [["nothing", str(layout), "coordinates share elements, and what is found would have one for each"]]
     # Sort the modes by stride: `tile` is the compact order that the layout itself has in memory.
-    modes = zip(leaves(layout.stride), range(len(leaves(layout.shape))), leaves(layout.shape), strict=True)
+    modes = zip(map(abs, leaves(layout.stride)), range(len(leaves(layout.shape))), leaves(layout.shape), strict=True)
     near = [(mode, extent) for _step, mode, extent in sorted(modes)]
     tile = tuple(extent for _mode, extent in near)
     steps = {mode: step for (mode, _extent), step in zip(near, leaves(Layout(tile).stride), strict=True)}
@@ -230,9 +235,11 @@ def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
             wide = [access.access_bytes, access.element_bytes]
             best = composition(conflict_free(tile, asked, access.element_bytes, wide, pad=pad).layout, places)
             # Only a layout with fewer ways than the present one is offered; padding costs elements.
-            (ways, others), more = _ways(best, access), best.cosize - layout.size
+            (ways, others), more = _ways(best, access), max(0, best.cosize - layout.cosize)
             if ways < now:
-                kind, cost = ("padding", f"{more} more elements") if more else ("swizzle", "no more memory")
+                plain = "padding" if best.cosize > best.size else "order"
+                kind = "swizzle" if isinstance(best, ComposedLayout) else plain
+                cost = f"{more} more element{'s' * (more != 1)}" if more else "no more memory"
                 verdict = f"{ways}-way; {others}-way with mode {1 - access.lanes} as threads; {cost}"
                 suggestions[str(best)] = [kind, str(best), verdict]
     return list(suggestions.values()) or [

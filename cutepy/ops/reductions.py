@@ -528,7 +528,7 @@ def cumulative_sum(
 
     Raises TensorError for an axis that is not there, and for a tensor of several axes without one.
     """
-    return _cumulative("cumsum", x, axis, dtype, include_initial, engine)
+    return _cumulative("cumulative_sum", x, axis, dtype, include_initial, engine)
 
 
 def cumulative_prod(
@@ -547,23 +547,26 @@ def cumulative_prod(
 
     Raises TensorError for an axis that is not there, and for a tensor of several axes without one.
     """
-    return _cumulative("cumprod", x, axis, dtype, include_initial, engine)
+    return _cumulative("cumulative_prod", x, axis, dtype, include_initial, engine)
 
 
 def _cumulative(
     call: str, x: TensorLike, axis: SupportsIndex | None, dtype: object, initial: bool, engine: Engine | None
 ) -> Tensor:
     tensor = as_tensor(x)
-    if axis is None and len(mode_sizes(tensor)) != 1:
-        raise TensorError(f"{call}({tensor}): it has {len(mode_sizes(tensor))} axes; name one")
-    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (0 if axis is None else axis,))
+    rank, scan = len(mode_sizes(tensor)), call.replace("ulative_", "")
+    if not rank:
+        raise TensorError(f"{call}({tensor}): it has no axis; give a tensor with one, as [x]")
+    if axis is None and rank > 1:
+        raise TensorError(f"{call}({tensor}): it has {rank} axes; name one")
+    (along,) = rules.chosen_axes(call, rank, (0 if axis is None else axis,))
     given = tensor if dtype is None else astype(tensor, dtype, engine=engine)
-    found = scanned(call, given, along, engine, None)
+    found = scanned(scan, given, along, engine, None)
     found = found if dtype is None else astype(found, dtype, engine=engine)
     if not initial:
         return found
     shape = [1 if at == along else size for at, size in enumerate(mode_sizes(found))]
-    first = np.full(shape, call == "cumprod", found.dtype.numpy)
+    first = np.full(shape, scan == "cumprod", found.dtype.numpy)
     return concat([first, found], along, engine=engine)
 
 

@@ -13,7 +13,7 @@ from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
 from ..layout.values.composed import plain_part
-from ..layout.values.coordinates import has_basis
+from ..layout.values.coordinates import has_basis, value_of
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, map_leaves, tuple_add
 from ..layout.values.layout import _make, flat_modes, offset_bounds
 from ..lazy import numpy as np
@@ -253,12 +253,15 @@ def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, str
     """A tensor over newly allocated memory, `offset_range` elements of it. Raises TensorError for unknown sizes."""
     chosen = _layout_of(layout, stride)
     plain = plain_part(chosen)
-    if any(type(leaf) is not int for leaf in (*leaves(plain.shape), *leaves(plain.stride))):
-        raise TensorError(
-            f"make_tensor({dtype}, {chosen}): an owning tensor needs sizes that are known; substitute numbers"
-        )
+    _expect_known(f"make_tensor({dtype}, {chosen})", (plain.shape, plain.stride))
     low, high = offset_range(chosen)
     return Tensor(allocate(dtype, high - low), chosen, -low)
+
+
+def _expect_known(call: str, numbers: IntTuple) -> None:
+    """Raise TensorError for sizes or strides that memory cannot be allocated for."""
+    if any(type(leaf) is not int for leaf in leaves(numbers)):
+        raise TensorError(f"{call}: an owning tensor needs sizes that are known; substitute numbers")
 
 
 def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
@@ -280,11 +283,18 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     >>> print(make_fragment_like(make_tensor("f32", ((2, 2), 4, 2), ((8, 64), 16, 1))).layout)
     ((2,2),4,2):((1,2),8,4)
 
-    Raises TensorError for a tensor whose sizes are not known.
+    Every coordinate has a register of its own, also along strides of 0, of which CuTe keeps those in mode 0. Strides
+    along axes are ordered by their values, as in CuTe. Raises TensorError for a tensor whose sizes are not known.
     """
     expect_tensors("make_fragment_like", tensor)
-    nearest = getattr(tensor.engine, "nearest_first", None)  # of an array of unknown strides
-    layout = plain_part(tensor.layout) if nearest is None else nearest(plain_part(tensor.layout))
+    layout = plain_part(tensor.layout)
+    _expect_known(f"make_fragment_like({tensor})", layout.shape)
+    # Where strides are unknown, the engine gives numbers in the order that they have in memory.
+    nearest = getattr(tensor.engine, "nearest_first", None)
+    if nearest is None:
+        layout = _make(layout.shape, map_leaves(value_of, layout.stride), layout.facts)
+    else:
+        layout = nearest(layout)
     if layout.rank > 1:
         ordered = make_layout_like(layout)
         # CuTe's rule: mode 0 first and compact, the others in the order of their strides.

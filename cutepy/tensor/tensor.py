@@ -181,7 +181,7 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         # Fast path for plain layouts; everything else goes through slice_and_offset.
         numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
         if isinstance(layout, Layout) and numbers is not None:
-            kept: Layout | ComposedLayout = _make(tuple(extents), tuple(steps))
+            kept: Layout | ComposedLayout = _make(tuple(extents), tuple(steps), layout.facts)
             by = inner_product(numbers, layout.shape, layout.stride)
         else:
             crd = _one_place(crd, self)
@@ -452,7 +452,7 @@ def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[o
 
 
 def _fits(crd: object, shape: IntTuple) -> bool:
-    """True if `crd` consists of integers within the shape: the common case, decided fast."""
+    """True if `crd` consists of integers within the shape, decided fast; False asks for the full check (`_check`)."""
     if type(crd) is int:
         return crd >= 0 and _below(crd, product(shape)) is True
     if type(crd) is not tuple or type(shape) is not tuple or len(crd) != len(shape):
@@ -467,9 +467,11 @@ def _fits(crd: object, shape: IntTuple) -> bool:
 
 
 def _below(index: int, extent: Any) -> bool | None:
-    """Whether an index is below an extent; None where the extent is not known yet and nothing tells."""
+    """Whether an index is below an extent; None where the extent is not known and nothing tells."""
     found: Any = index < extent
-    return found if type(found) is bool else None if isinstance(extent, Size) else bool(found)
+    if type(found) is bool:
+        return found
+    return None if isinstance(extent, Size) or getattr(found, "is_Relational", False) else bool(found)
 
 
 def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTuple]) -> tuple[object, ...] | None:

@@ -304,3 +304,27 @@ def test_what_was_found_is_a_picture() -> None:
     assert found["value"].startswith("S<5,0,5> o 0 o (32,32):(1,32), 1-way and 1-way")
     assert "banks" in found["views"] and "grids" in found and "refused" not in found
     assert asked("look", text="bank_conflicts((32,32):(128,1))")["value"].startswith("32-way conflict")
+
+
+def test_a_better_layout_is_sought_for_known_sizes_and_elements_of_their_own() -> None:
+    with pytest.raises(CutepyError, match="of known sizes"):
+        better(Layout.parse("(M,8):(8,1)"), ThreadAccess())
+    for stride in ((32, 0), (64, 64)):
+        assert [kind for kind, _text, _why in better(Layout((32, 32), stride), ThreadAccess())] == ["nothing"]
+
+
+@pytest.mark.parametrize("wide", [4, 8, 16])
+@pytest.mark.parametrize("shape", [(32, 32), (32, 4), (32, 12), (33, 4), (8, 64)])
+def test_what_is_proposed_is_what_it_is_called(shape: tuple[int, int], wide: int) -> None:
+    """A swizzle has one, padding leaves elements out; the memory is that between the first and the last offset."""
+    columns = shape[1]
+    for stride in ((columns, 1), (64, 1), (-columns, 1)):
+        layout = Layout(shape, stride)
+        for kind, text, why in better(layout, ThreadAccess(4, wide)):
+            if kind != "nothing":
+                found = parse_expression(text).value
+                assert isinstance(found, AnyLayout) and len(set(found.offsets().ravel())) == layout.size
+                more = found.cosize - layout.cosize
+                assert (f"; {more} more element" in why) == (more > 0) and ("no more memory" in why) == (more <= 0)
+                plain = "padding" if found.cosize > found.size else "order"
+                assert kind == (plain if isinstance(found, Layout) else "swizzle")

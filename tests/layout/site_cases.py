@@ -217,6 +217,7 @@ CALLS = [
     'Layout((M, 4)).subs(M="4")',
     "Layout((M, 4)).subs(M=0)",
     'Layout((sympy.Symbol("x"), 4))',
+    "Layout((-M, 4))",
     "Layout((sympy.pi, 4))",
     "Layout((sympy.sqrt(M), 4))",
     "Layout(1 << 34).offsets()",

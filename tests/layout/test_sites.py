@@ -25,6 +25,7 @@ import cutepy.layout
 from cutepy.draw import draw
 from cutepy.errors import CutepyError, NotationError
 from cutepy.layout.text.parse import expression_of, parse_parts, parse_tiler
+from cutepy.layout.text.repair import _numbers
 
 M, N = sympy.symbols("M N", integer=True, positive=True)
 ROOM = {name: getattr(cutepy.layout, name) for name in cutepy.layout.__all__}
@@ -125,7 +126,7 @@ def test_what_a_refusal_of_any_call_says_to_write_works() -> None:
 
 
 SLOWEST = 0.5
-COUNTS = {"call": 104, "unread": 79, "python": 108}
+COUNTS = {"call": 104, "unread": 79, "python": 109}
 WITHOUT = [
     " -> (",
     "!",
@@ -153,3 +154,11 @@ WITHOUT = [
     "|",
 ]
 """Texts near which none is read."""
+
+
+@pytest.mark.parametrize("number", range(-9, 10))
+def test_candidates_near_a_number(number: int) -> None:
+    """The power of two below it, and last its place in the nesting of the operand beside it, for every number."""
+    near = list(_numbers(number, cutepy.layout.Layout((4, (2, 8)))))
+    assert near[2] == abs(number) and near[3] in (0, 1, 2, 4, 8) and near[3] <= near[2] < 2 * near[3] + (not number)
+    assert near[-1] == (number, (1, 1))

@@ -26,6 +26,7 @@ from cutepy.layout import (
     complement,
     composition,
     cosize,
+    dice,
     divides,
     downcast,
     filter,
@@ -42,6 +43,7 @@ from cutepy.layout import (
     right_inverse,
     select,
     size,
+    slice_and_offset,
     tile_to_shape,
     tiled_divide,
     upcast,
@@ -480,3 +482,47 @@ def test_a_polynomial_above_its_least_values_is_the_same_there() -> None:
 
 def value_of(poly: Poly, at: dict[int, int]) -> int:
     return sum(c * prod(at[number] ** exponent for number, exponent in monomial) for monomial, c in poly.items())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_layout_of_known_sizes_has_no_facts(seed: int) -> None:
+    """Whatever part of a layout it is: its offsets can be listed, as those of any other."""
+    rng = random.Random(seed)
+    rank = rng.randint(2, 4)
+    sizes, steps = ([rng.choice((M, N, 2 * K, 1, 2, 8)) for _mode in range(rank)] for _either in range(2))
+    whole = Layout(((*sizes,), M), ((*steps,), 1)).given("M >= 2")
+    crd = (tuple(rng.choice((0, _)) for _mode in range(rank)), _)
+    parts = [*whole, *whole[0], slice_and_offset(crd, whole)[0], whole(*crd), dice(crd, whole), flatten(whole)]
+    parts += [select(whole[0], mode) for mode in range(rank)] + [group_modes(whole[0], 0, 2)]
+    for part in parts:
+        known = all(type(leaf) is int for leaf in (*leaves(part.shape), *leaves(part.stride)))
+        assert (part.facts is None) == known, part
+        if known:
+            assert part.offsets().size == part.size
+
+
+def test_a_size_that_no_values_make_a_size_is_refused() -> None:
+    """Refused exactly where no value of M makes the size a whole number from 1, or the stride a whole number."""
+    half = sympy.Rational(1, 2)
+    for term in (
+        -M,
+        1 - M,
+        2 - M,
+        M - 5,
+        M + half,
+        M / 2,
+        M / 2 + half,
+        -M / 2,
+        3 - 2 * M,
+        M + 1,
+        -M * M,
+        3 * M / 2 - 1,
+    ):
+        values = [term.subs(M, value) for value in range(1, 13)]
+        whole = [value for value in values if value.is_Integer]
+        for possible, make in ((max(whole, default=0) >= 1, lambda: Layout(term)), (whole, lambda: Layout(4, term))):  # noqa: B023
+            if possible:
+                assert make().facts is not None, term
+            else:
+                with pytest.raises(LayoutError, match=r"never holds; a (size|stride) is a whole number"):
+                    make()

@@ -69,6 +69,16 @@ def test_what_is_refused() -> None:
     x = np.ones((2, 3), np.float32)
     with pytest.raises(TensorError, match="there are 1, 2 and"):
         ops.norm(x, order=3)
+    for name in ("cumulative_sum", "cumulative_prod"):
+        refused = (
+            (5, None, "has no axis"),
+            (5, 0, "has no axis"),
+            (x, None, "has 2 axes; name one"),
+            (x, 2, "axis 2 of"),
+        )
+        for operand, axis, why in refused:
+            with pytest.raises(TensorError, match=f"^{name}.*{why}"):
+                getattr(ops, name)(operand, axis=axis)
     for call in (lambda: ops.cumsum(x, 2), lambda: ops.var(x, (0, 0)), lambda: ops.logsumexp(x.astype("complex64"))):
         with pytest.raises(TensorError):
             call()

@@ -17,6 +17,8 @@ from cutepy.tensor import (
     f32,
     fill,
     local_tile,
+    make_counting_tensor,
+    make_fragment_like,
     make_identity_tensor,
     make_tensor,
     make_tiled_copy_tv,
@@ -182,3 +184,31 @@ def test_the_elements_of_an_identity_tensor_are_coordinates() -> None:
     part = local_tile(make_identity_tensor((4, 6)), (2, 3), (1, 1))
     transform(part, make_tensor(tile[:2, :3]), op=lambda crd: 10 * crd[0] + crd[1])
     assert tile[:2, :3].tolist() == [[23, 24, 25], [33, 34, 35]]
+
+
+def test_elements_of_a_tensor_of_unknown_sizes() -> None:
+    """A coordinate that may be inside gives the formula of its offset; one that is outside for all sizes is refused."""
+    layout = Layout.parse("(M,(8,N)):(8,(1,M))")
+    counted = make_counting_tensor(layout)
+    for crd in ((3, (0, 0)), (0, (7, 2)), (3, 5)):
+        assert counted[crd] == layout(crd)
+        assert counted[crd[0], _].layout == layout(0, _) and counted[crd[0], _].layout.facts == layout.facts
+    assert counted[_, (_, 0)].layout.subs(M=4) == layout(_, (_, 0)).subs(M=4)
+    for outside in ((0, (8, 0)), (3, (9, 2)), (_, (8, 0))):
+        with pytest.raises(TensorError):
+            counted[outside]
+
+
+def test_a_fragment_has_a_register_for_every_coordinate() -> None:
+    """Mode 0 in its own order, then the others by their strides, also along axes; unknown sizes are refused alike."""
+    for text, registers in (
+        ("((4,2),8,2):((0,1),0,3)", "((4,2),8,2):((1,4),8,64)"),
+        ("((2,4),3,5):((9,1),1,20)", "((2,4),3,5):((1,2),8,24)"),
+        ("(2,3,5):(1,90,20)", "(2,3,5):(1,10,2)"),
+        ("4:0", "4:1"),
+    ):
+        assert str(make_fragment_like(make_counting_tensor(Layout.parse(text))).layout) == registers
+    assert str(make_fragment_like(make_identity_tensor((4, 8)), "f32").layout) == "(4,8):(1,4)"
+    for text in ("(M,8):(8,1)", "M:1", "(M,N,2):(N,1,M)", "(4,M,N):(1,N,M)"):
+        with pytest.raises(TensorError, match=r"^make_fragment_like\(.*sizes that are known"):
+            make_fragment_like(make_counting_tensor(Layout.parse(text)))

@@ -238,10 +238,7 @@ class Knowledge:
         found = mapped(
             lambda leaf: whole(leaf.context.expression(leaf.poly)) if isinstance(leaf, Size) else leaf, result
         )
-        if not isinstance(found, Layout):
-            return found
-        known = all(type(value_of(leaf)) is int for leaf in leaves(found.shape) + leaves(found.stride))
-        return found if known else _make(found.shape, found.stride, self.facts)
+        return _make(found.shape, found.stride, self.facts) if isinstance(found, Layout) else found
 
 
 def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:

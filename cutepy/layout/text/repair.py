@@ -286,11 +286,17 @@ def _alike(value: Any, beside: Any) -> Iterator[object]:
 
 
 def _numbers(value: Any, beside: Any) -> Iterator[object]:
-    """Whole numbers near a number or a tuple: of its nesting or of that beside it, that divide, inside of it."""
+    """Other operands near `value`.
+
+    For a number: its greatest common divisor with the size of `beside`, the nearest mode number of `beside`, its
+    absolute value, the power of two below. For a tuple: each entry replaced by its greatest common divisor with the
+    mode of `beside`, cut to as many modes, with 1 for what is not positive. Last, its numbers in the nesting of
+    `beside`.
+    """
     whole = _shape_of(beside)
     if type(value) is int:
         top = len(whole) - 1 if isinstance(whole, tuple) else 0
-        yield from (gcd(value, product(whole)), min(max(value, 0), top), abs(value), 1 << abs(value).bit_length() - 1)
+        yield from (gcd(value, product(whole)), min(max(value, 0), top), abs(value), 1 << abs(value).bit_length() >> 1)
     elif isinstance(value, tuple):
         yield _dividing(value[: len(whole)] if isinstance(whole, tuple) else value, whole)
         if isinstance(whole, tuple):
@@ -379,8 +385,8 @@ def _with_number(operand: Any, number: int) -> object:
     if isinstance(operand, tuple):
         return tuple(_with_number(entry, number) for entry in operand)
     symbols = _symbols(operand)
-    if not symbols:  # a mode that is left may be known, and what was said of the others goes
-        return Layout(operand.shape, operand.stride) if isinstance(operand, Layout) else operand
+    if not symbols:
+        return operand
     with suppress(CutepyError):  # a fact that the number does not obey
         there = operand.subs(dict.fromkeys(symbols, number))
         return there if isinstance(operand, AnyLayout) else int(there)

@@ -37,7 +37,6 @@ class Fact(NamedTuple):
         if not (type(self.left) is int and type(self.right) is int):
             return self._holds_anyway()
         left, right = self.left, self.right
-        # Without values: a fact holds for all positive integers if SymPy's assumptions say so.
         if self.sign == "divides":
             return left != 0 and right % left == 0
         if self.sign in (">=", "<="):
@@ -45,12 +44,12 @@ class Fact(NamedTuple):
         return left == right if self.sign == "==" else left != right
 
     def _holds_anyway(self) -> bool | None:
-        """True or False where that is so for every positive value of what is unknown."""
+        """True or False where SymPy's assumptions say so for all positive integers."""
         sides = (self.left, self.right)
         if any(getattr(side, "is_integer", None) is False for side in sides):
             return False
         if self.sign == "divides":
-            return True if getattr(self.right / self.left, "is_integer", False) else None
+            return getattr(self.right / self.left, "is_integer", None)
         more = self.left - self.right if self.sign != "<=" else self.right - self.left
         if self.sign in ("==", "!="):
             zero = more == 0 or getattr(more, "is_zero", None)
@@ -97,10 +96,14 @@ def check_symbol(symbol: object) -> None:
 
 
 def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
-    """What writing a layout states: each size is an integer from 1, each stride an integer. None without symbols."""
+    """What writing a layout states: each size is an integer from 1, each stride an integer. None without symbols.
+
+    Raises LayoutError for a symbol that is not known to be a positive integer, and for what states a fact that holds
+    for no values.
+    """
     symbolic = False
     facts: list[Fact] = []
-    # A size is an integer from 1, a stride any integer; what SymPy cannot see becomes a fact.
+    # What SymPy does not tell becomes a fact.
     for term, least in [*((extent, 1) for extent in shape), *((step, None) for step in stride)]:
         if isinstance(term, (int, Size)):
             continue
@@ -109,10 +112,14 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
         symbolic = True
         for symbol in term.free_symbols:
             check_symbol(symbol)
-        if not term.is_integer:
-            facts.append(_integral(term))
+        stated = [] if term.is_integer else [_integral(term)]
         if least is not None and not term.is_positive:
-            facts.append(Fact(term, ">=", least))
+            stated.append(Fact(term, ">=", least))
+        for fact in stated:
+            if fact.holds() is False:
+                kind, least_said = ("size", " from 1") if least else ("stride", "")
+                raise LayoutError(f"{term} is no {kind}: '{fact}' never holds; a {kind} is a whole number{least_said}")
+        facts += stated
     return Facts(tuple(dict.fromkeys(facts))) if symbolic else None
 
 

@@ -113,18 +113,18 @@ class Layout(LayoutMethods):
 
     def __getitem__(self, mode: int) -> Layout:
         try:
+            if type(mode) in (bool, slice):
+                raise TypeError
             if not isinstance(self.shape, tuple):
                 return (self,)[mode]
             return _make(self.shape[mode], as_tuple(self.stride)[mode], self.facts)
         except IndexError:
-            count = f"{self.rank} mode{'s' * (self.rank > 1)}"
+            count = f"{self.rank} mode{'s' * (self.rank != 1)}"
             raise CoordinateError(f"mode {shown(mode)} of {self}: it has {count}") from None
         except TypeError:
-            crd = shown(mode).strip("()") if isinstance(mode, tuple) else "1,2"
-            raise CoordinateError(
-                f"mode {shown(mode)} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a "
-                "coordinate"
-            ) from None
+            crd = ", ".join(map(shown, mode)) if isinstance(mode, tuple) else "1,2"
+            way = "take(L, 0, 2) has several" if isinstance(mode, slice) else f"L({crd}) is the offset at a coordinate"
+            raise CoordinateError(f"mode {shown(mode)} of L = {self}: brackets choose a mode, as L[0]; {way}") from None
 
     def __iter__(self) -> Iterator[Layout]:
         for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):
@@ -289,7 +289,12 @@ _set_facts = Layout.__dict__["facts"].__set__
 
 
 def _make(shape: IntTuple, stride: IntTuple, facts: Facts | None = None) -> Layout:
-    """A layout from parts that are known to be valid: what the algebra builds its results with."""
+    """A layout from parts that are known to be valid: what the algebra builds its results with.
+
+    Of `facts` a layout of known sizes keeps none.
+    """
+    if facts is not None and all(type(value_of(leaf)) is int for leaf in (*leaves(shape), *leaves(stride))):
+        facts = None
     layout = _new(Layout)
     _set_shape(layout, shape)
     _set_stride(layout, stride)
