@@ -64,3 +64,25 @@ def test_a_tensor_beyond_one_binding(device: Device) -> None:
         DeviceError, match=rf"^test_errors_on_device\.py:{line}: passed_on: tensor x spans {most + 256} bytes"
     ):
         passed_on(x, gpu.empty((most // 4 + 64,), device=device))
+
+
+def test_memory_that_runs_out_while_a_kernel_is_compiled_is_no_fault_of_the_kernel(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = device.runtime
+
+    def out_of_memory(*_given: object) -> object:
+        raise runtime.errors[1]("Not enough memory left.")
+
+    @gpu.kernel
+    def tripled(x, y):
+        gpu.launch(threads=64)
+        y[gpu.thread] = 3 * x[gpu.thread]
+
+    x, y = (gpu.array(np.ones(64, np.float32), device=device) for _ in range(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(runtime), "module", out_of_memory)
+        with pytest.raises(DeviceError, match="out of memory"):
+            tripled(x, y)
+    tripled(x, y)
+    assert (y.numpy() == 3).all()

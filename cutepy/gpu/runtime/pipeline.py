@@ -55,8 +55,8 @@ class Pipeline:
 def build_pipeline(device: Device, program: Program) -> Pipeline:
     """Compile a program: explicit layouts (an automatic one would leave out unused bindings), then module and pipeline.
 
-    Raises DeviceError where the device's limits or features do not suffice, or where it would run unchecked what is not
-    proven; KernelError where the compiler refuses the source.
+    Raises DeviceError where the device's limits, features or memory do not suffice, or where it would run unchecked
+    what is not proven; KernelError where the compiler refuses the source.
     """
     program.check(device.limits, device.features, device.adapter.name)
     gpu, runtime = device.gpu, device.runtime
@@ -65,7 +65,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
             f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
         )
-    sized = program.sized if "subgroup-size-control" in device.features else ""
+    sized = program.sized if "subgroup-size-control" in device.features else ""  # the text that requires the size
     if not sized and program.subgroup and device.lanes != program.subgroup:
         raise _other_size(program, device, f"have {device.lanes}")
     if not sized and program.lanes and (size := device.lanes) < program.lanes:
@@ -73,6 +73,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} shuffles within subgroups of {program.lanes} threads, those of {device.adapter.name} "
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
         )
+    text = (sized or program.wgsl).replace("\0", " ")  # of a comment: C ends a text there
     try:
         types = [{"type": BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
         compute = wgpu.ShaderStage.COMPUTE
@@ -84,7 +85,6 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             params_layout, params_group = device._params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
-        text = (sized or program.wgsl).replace("\0", " ")  # of a comment: C ends a text there
         module, checked = runtime.module(gpu, text.encode(errors="replace").decode(), program.entry, asked)
         handle = gpu.create_compute_pipeline(
             layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
@@ -92,11 +92,11 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         )
     except runtime.errors as error:
         failure = device._failure(error, f"compile {program.entry}")
-        if not device.alive:
+        if not device.alive or device._out_of_memory(error):
             raise failure from error
         if sized and "subgroup_size attribute" in str(error):
             raise _other_size(program, device, f"have {device.lanes}, or others that it gives") from error
-        raise KernelError(f"{program.entry}: {_refusal(runtime.name, program, str(error))}") from error
+        raise KernelError(f"{program.entry}: {_refusal(runtime.name, text, str(error))}") from error
     if checked and not asked:
         warn_that_checks_stay()
     binder = Binder(runtime, gpu, buffers_layout, len(types))
@@ -112,10 +112,10 @@ def _other_size(program: Program, device: Device, theirs: str) -> DeviceError:
     )
 
 
-def _refusal(runtime: str, program: Program, message: str) -> str:
-    """What to say of a program that does not compile: its line, and whose fault it is where it came of a kernel."""
+def _refusal(runtime: str, text: str, message: str) -> str:
+    """What to say of a text that does not compile: its line, and whose fault it is where it came of a kernel."""
     position = re.search(r":(\d+):\d+", message)
-    lines = program.wgsl.splitlines()
+    lines = text.splitlines()
     line = f"\n  {lines[int(position[1]) - 1].strip()}" if position and int(position[1]) <= len(lines) else ""
     return (
         f"{runtime} refuses the program: {message.strip()}{line}\n"

@@ -74,7 +74,8 @@ class Binding:
 
     @property
     def source_bytes(self) -> int:
-        """The bytes without which a runtime refuses the source, in words of 4."""
+        """The bytes without which a runtime refuses the source, in words of 4: of one element where the source has an
+        array of any length. A launch needs `min_bytes`."""
         return -(-(self.element_bytes or self.min_bytes) // 4) * 4
 
 
@@ -191,9 +192,10 @@ class Program:
     `grid` counts workgroups, `needs` lists device features by their WebGPU names ("shader-f16", "subgroups"),
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
-    every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
-    `subgroup` the one size that it is for, `sized` the source that requires it of a device with subgroup-size-control,
-    and `loops` are its loops with a known bound. A program for unknown sizes
+    every index in its array, for a device whose modules have no checks. A subgroup has `lanes` threads or more, and
+    `subgroup` exactly, where these are not 0; where `subgroup` is given, `lanes` is no less, so either has the device's
+    size measured. `sized` is a source as `wgsl` is, which requires `subgroup` of a device with subgroup-size-control,
+    "" where none was printed. `loops` are its loops with a known bound. A program for unknown sizes
     has a `plan`, and a `grid` of the most workgroups that it may have.
 
     >>> scale = ProgramParam("a", "f32")
