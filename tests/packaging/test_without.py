@@ -185,7 +185,9 @@ NEED = {
     "cli": "",
     "docs_hooks": "",
     "explore": """
+        test_answers.py::test_a_better_layout_is_sought_for_known_sizes_and_elements_of_their_own
         test_answers.py::test_random_expressions_are_answered_as_python_answers
+        test_answers.py::test_what_is_proposed_is_what_it_is_called
         test_answers.py::test_where_no_swizzle_does_it_an_order_of_the_modes_may
         test_pack.py::test_the_kernels_of_the_page_need_no_npm_to_be_described
     """,
