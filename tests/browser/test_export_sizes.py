@@ -251,7 +251,7 @@ REFUSED = {
     "int4_matvec": "several elements in a word",
     "fft": "several elements in a word",
     "attention_matrices": "a tiler is a layout, an integer",
-    "decode": "is known only on the GPU and cannot steer Python",
+    "decode": "the sides of the conditional expression are a KernelSize",
 }
 
 
