@@ -66,7 +66,7 @@ class DeviceBuffer:
         self.owned: list[Memory] = []  # the memory that goes with the last reference
         self.uid, self._handle = 0, None
 
-    def over(self, memory: Memory) -> DeviceBuffer:
+    def _over(self, memory: Memory) -> DeviceBuffer:
         """The same buffer, over this memory."""
         self.uid, self._handle = memory
         return self
@@ -205,7 +205,7 @@ class Pool:
         except IndexError:  # another thread took the last
             return False
         self._kept.move_to_end(buffer.held)
-        buffer.over(buffer.owned[0])
+        buffer._over(buffer.owned[0])
         return True
 
     def give(self, nbytes: int, memory: Memory) -> None:

@@ -260,7 +260,7 @@ class Device:
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
         if pooled and plans:
-            buffer = DeviceBuffer(self, 0, name, pooled).over(numbered(self.gpu))
+            buffer = DeviceBuffer(self, 0, name, pooled)._over(numbered(self.gpu))
             buffer.nbytes = nbytes
         else:
             buffer = (
@@ -310,7 +310,7 @@ class Device:
         buffer = DeviceBuffer(self, nbytes, name, pooled)
         if not (pooled and self._pool.take(buffer)):
             memory = numbered(self._create(buffer.held, name))
-            buffer.over(memory).owned.append(memory)
+            buffer._over(memory).owned.append(memory)
             self._held[buffer.uid] = buffer.held, memory[1]
             self._bytes += buffer.held
             self._trim()
@@ -523,7 +523,7 @@ class Device:
         while True:
             try:
                 self._scratch.move_to_end(key)
-                return DeviceBuffer(self, nbytes, "scratch", True).over(self._scratch[key])
+                return DeviceBuffer(self, nbytes, "scratch", True)._over(self._scratch[key])
             except KeyError:
                 self._with_memory(make)
 
