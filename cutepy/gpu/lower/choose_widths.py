@@ -94,7 +94,6 @@ class _Widen:
         if isinstance(old, ir.MatrixLoad):
             return ir.load_matrix(old.dtype, buffer, old.index, (old.stride, old.by_columns), old.place)
         width = buffer.width
-        assert old.lanes % width == 0 or width % old.lanes == 0, "vectors have a power of 2 of lanes"
 
         def read(index: ir.Expr) -> ir.Expr:
             value = ir.load(buffer, _in_vectors(index, buffer), lanes=width, where=old.where, place=old.place)
@@ -107,7 +106,6 @@ class _Widen:
             return ir.vector(*[ir.component(vector, i) for vector in vectors for i in range(vector.lanes)])
         # b[i] -> b[i // width][i % width]: lanes of one wide load
         whole, at = read(old.index), simplify(old.index % width)
-        assert not isinstance(at, ir.Const) or at.value % old.lanes == 0, "a vector begins at a multiple of its lanes"
         lanes = [ir.component(whole, simplify(at + i)) for i in range(old.lanes)]
         return ir.vector(*lanes)
 
