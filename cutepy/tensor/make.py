@@ -253,15 +253,16 @@ def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, str
     """A tensor over newly allocated memory, `offset_range` elements of it. Raises TensorError for unknown sizes."""
     chosen = _layout_of(layout, stride)
     plain = plain_part(chosen)
-    _expect_known(f"make_tensor({dtype}, {chosen})", (plain.shape, plain.stride))
+    _expect_known("make_tensor", (dtype, chosen), (plain.shape, plain.stride))
     low, high = offset_range(chosen)
     return Tensor(allocate(dtype, high - low), chosen, -low)
 
 
-def _expect_known(call: str, numbers: IntTuple) -> None:
-    """Raise TensorError for sizes or strides that memory cannot be allocated for."""
+def _expect_known(call: str, operands: tuple[object, ...], numbers: IntTuple) -> None:
+    """Raise TensorError for sizes or strides that memory cannot be allocated for; the message has the call."""
     if any(type(leaf) is not int for leaf in leaves(numbers)):
-        raise TensorError(f"{call}: an owning tensor needs sizes that are known; substitute numbers")
+        said = ", ".join(map(str, operands))
+        raise TensorError(f"{call}({said}): an owning tensor needs sizes that are known; substitute numbers")
 
 
 def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
@@ -288,7 +289,7 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     """
     expect_tensors("make_fragment_like", tensor)
     layout = plain_part(tensor.layout)
-    _expect_known(f"make_fragment_like({tensor})", layout.shape)
+    _expect_known("make_fragment_like", (tensor,), layout.shape)
     # Where strides are unknown, the engine gives numbers in the order that they have in memory.
     nearest = getattr(tensor.engine, "nearest_first", None)
     if nearest is None:

@@ -1,5 +1,7 @@
 """Numbers that are followed: programs over integers, run once on followed numbers, against the same on others."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -203,3 +205,21 @@ def test_the_trail_of_one_thread_is_not_anothers() -> None:
         thread.start()
         thread.join()
     assert seen == [None]
+
+
+def test_of_choices_of_many_functions_few_are_kept() -> None:
+    """A function may hold a device, and each call may make one anew."""
+    gone = []
+
+    class Chooses:
+        def __call__(self, n: int) -> int:
+            return n % 2
+
+    for _ in range(1000):
+        function, running = Chooses(), Trail()
+        weakref.finalize(function, gone.append, None)
+        with following(running):
+            choice(function, running.number("n", 4))
+        assert all(holds(6) for holds in running.choices.values())
+    gc.collect()
+    assert len(gone) > 500

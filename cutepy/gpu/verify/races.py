@@ -209,4 +209,4 @@ def _verdict(buffer: Buffer, answers: list[Answer], verbs: set[Verb], where: str
     atomics = "or is touched by atomics only, " if Verb.UPDATES in verbs else ""
     owned_ = f"every element has one owner {atomics}{where}"
     proven = "only atomics touch it" if verbs == {Verb.UPDATES} else owned_
-    return concluded(Claim.NO_RACES, buffer.name, [a.reason for a in answers if a.reason], proven)
+    return concluded(Claim.NO_RACES, buffer.name, [a.reason for a in answers if a.status is Status.UNDECIDED], proven)

@@ -140,9 +140,15 @@ class Verdict:
 
 
 def concluded(claim: Claim, array: str, undecided: Iterable[str], proven: str) -> Verdict:
-    """The verdict on a claim that nothing refutes: undecided for these reasons, each said once, else `proven`."""
-    reasons = "; ".join(dict.fromkeys(undecided))
-    return Verdict(claim, Status.UNDECIDED if reasons else Status.PROVEN, reasons or proven, array)
+    """The verdict on a claim that nothing refutes: undecided where there is a reason, each said once, else `proven`.
+
+    >>> print(concluded(Claim.NO_RACES, "x", ["", ""], "one owner").status)
+    undecided
+    """
+    reasons = [*dict.fromkeys(undecided)]
+    if reasons:
+        return Verdict(claim, Status.UNDECIDED, "; ".join(reasons), array)
+    return Verdict(claim, Status.PROVEN, proven, array)
 
 
 def counted(number: int, thing: str) -> str:

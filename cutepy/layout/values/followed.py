@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from operator import add, floordiv, mod, mul
 from typing import Any, TypeVar
 
@@ -72,7 +73,7 @@ def choice(function: Callable[..., Result], *numbers: int) -> Result:
     if running is None:
         return function(*numbers)
     found, name = function(*map(value_at, numbers)), f"choice{len(running.choices)}"
-    last = _CHOSEN.setdefault(function, {})
+    last = _last_choice(function)
 
     def holds(*others: int) -> bool:
         chosen = last.get(others, last)
@@ -87,13 +88,15 @@ def choice(function: Callable[..., Result], *numbers: int) -> Result:
     return found
 
 
-_CHOSEN: dict[Callable[..., Any], dict[tuple[int, ...], Any]] = {}
-"""By the function, what it chose last, of which numbers."""
+@lru_cache(maxsize=256)
+def _last_choice(function: Callable[..., Any]) -> dict[tuple[int, ...], Any]:
+    """What a function chose last, of which numbers. Few functions are kept: each may hold a device."""
+    return {}
 
 
 def forget_choices() -> None:
     """What functions choose may be another thing now."""
-    _CHOSEN.clear()
+    _last_choice.cache_clear()
 
 
 def value_at(number: Any) -> Any:

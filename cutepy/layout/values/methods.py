@@ -90,7 +90,6 @@ _REFUSED = {
     "and &": "make_layout(A, B) has both as modes",
     "or |": "make_layout(A, B) has both as modes",
     "xor ^": "Swizzle(B, M, S) permutes offsets by exclusive or",
-    **dict.fromkeys(("lt <", "le <=", "gt >", "ge >="), _ORDER),
 }
 
 
@@ -117,6 +116,9 @@ for _said, _instead in _REFUSED.items():
     setattr(Composable, f"__r{_name}__", _refused(_symbol, _instead, swapped=True))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Composable, f"__{_name}__", _refused_alone(_name))
+for _said in ("lt <", "le <=", "gt >", "ge >="):  # these have no reflected name
+    _name, _symbol = _said.split()
+    setattr(Composable, f"__{_name}__", _refused(_symbol, _ORDER))
 
 
 class LayoutMethods(Shaped, Composable):
