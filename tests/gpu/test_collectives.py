@@ -228,3 +228,27 @@ def test_registers_that_are_no_accumulators_are_refused() -> None:
 
     with pytest.raises(KernelError, match="is no fragment of C"):
         other.ir(np.zeros(shape, np.float32), np.zeros((64, 2), np.float32))
+
+
+@pytest.mark.parametrize("size", [4, 8, 16, 32, 64, 128])
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16, 32])
+def test_an_exchange_inside_groups_counts_from_the_first_of_each(lanes: int, size: int) -> None:
+    """Lanes and masks are of Python's numbers, u32 and i32, modulo the threads of a group."""
+
+    @gpu.kernel
+    def grouped(x: Tensor, at: Tensor, y: Tensor, z: Tensor) -> None:
+        gpu.launch(grid=1, threads=128)
+        value, number = x[gpu.thread], at[gpu.thread]
+        y[gpu.thread] = gpu.subgroup_shuffle(value, number, lanes=lanes) + gpu.subgroup_shuffle(value, -3, lanes=lanes)
+        z[gpu.thread] = gpu.subgroup_shuffle_xor(value, number, lanes=lanes)
+
+    t, x = np.arange(128), np.arange(128, dtype=np.float32) ** 2
+    first = t // lanes * lanes
+    for at in ((t * 7 + 3).astype(np.uint32), (t * 5 - 200).astype(np.int32)):
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        if size < lanes:
+            with pytest.raises(KernelError, match=f"subgroups of {lanes} threads, here they have {size}"):
+                run(grouped, [x, at, y, z], size)
+            continue
+        run(grouped, [x, at, y, z], size)
+        assert (y == x[first + at % lanes] + x[first + -3 % lanes]).all() and (z == x[t ^ (at % lanes)]).all()

@@ -324,7 +324,7 @@ def _inside_groups(trace: Trace, name: str, values: tuple[Scalars, ...], lanes: 
     if name == "subgroup_shuffle_xor":
         return value, number % lanes
     own = builtin("subgroup_invocation_id", 0, SUBGROUP_SIZES[-1] - 1)
-    return value, own - own % lanes + number % lanes
+    return value, own - own % lanes + cast(number % lanes, "u32")
 
 
 subgroup_add = _subgroup("subgroup_add", "The sum over the active threads of the subgroup.", "v", "[9, 9, 9, 9]")
