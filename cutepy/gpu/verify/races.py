@@ -53,24 +53,31 @@ def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {Verb.READS} or verbs == {Verb.UPDATES}:
         return Answer()
+    known = not model.unknowns([a.index for a in scene.accesses])
+    # 1. Fewer guards, fewer kinds: no conflict there is none at all.
+    if known and _search_phase(scene, None, loose=True) is True:
+        return Answer()
     if not any(a.moved for a in scene.accesses):
-        # 1. One thread alone, or an owner for each address.
+        # 2. One thread alone, or an owner for each address.
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
-    # 2. What may happen at all: of the ways past a barrier some hold under conditions that exclude one another.
+    # 3. What may happen at all: of the ways past a barrier some hold under conditions that exclude one another.
     possible = [a for a in accesses if may_happen(model, a)]
     if len(possible) < len(accesses):
         return _checked(model, phase, possible)
-    # 3. Every kind of workgroup and iteration.
+    # 4. Every kind of workgroup and iteration.
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
-def _search_phase(scene: Scene, data: SampleData | None) -> Counterexample | bool:
+def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False) -> Counterexample | bool:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
-    this together with the thread, what asks for it alone tells the kinds."""
+    this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
+    both: so more may happen, in fewer kinds."""
     model, indices = scene.model, scene.relative_indices()
     guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
+    if loose:
+        guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]
     # Kinds: combinations of shared ids in which some index or guard differs.
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     parts = [e for value in wanted for e in (linear(value).terms if value.dtype.kind in "iu" else (value,))]
