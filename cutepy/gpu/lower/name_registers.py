@@ -24,7 +24,7 @@ def name_registers(kernel: ir.Kernel) -> ir.Kernel:
     body = _NameElements(registers, units).block(kernel.body) if units else kernel.body
     names = [name for variables in registers.values() for name in variables]
     local = tuple(b for b in kernel.local if b not in registers)
-    values = _ForwardValues(body)
+    values = _ForwardValues(body, {s.buffer for s in ir.statements(body) if isinstance(s, ir.Change)})
     return replace(kernel, body=values.block(body, values.top, names), local=local)
 
 
@@ -151,7 +151,8 @@ class _ForwardValues:
     for each statement with blocks, which of its inner statements mention a name, and the names that they set.
     """
 
-    def __init__(self, body: ir.Block) -> None:
+    def __init__(self, body: ir.Block, written: set[ir.Buffer]) -> None:
+        self.written = written
         self.users: dict[ir.Stmt, list[Users]] = {}
         self.changes: dict[ir.Stmt, set[ir.Expr]] = {}
         self.top, _ = self.scan(body)
@@ -302,7 +303,7 @@ class _ForwardValues:
         """Whether another name, with bounds no wider, holds the value of `stmt`: then that replaces it from here on."""
         value = stmt.value
         if not self.is_immutable(value):
-            if _source(value) not in self.mutable:
+            if _source(value) not in self.mutable and not self.is_readonly(value):
                 return False
             value = self.available.setdefault(value, stmt.var)
         if value is stmt.var:
@@ -314,6 +315,11 @@ class _ForwardValues:
                 return False
         self.same[stmt.var] = value
         return True
+
+    def is_readonly(self, value: ir.Expr) -> bool:
+        """Whether `value` is one load, of arrays that the kernel never writes, at an index that never changes."""
+        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(ir.variables(value))
+        return mine and not any(load.buffer in self.written for load in ir.loads(value))
 
     def is_immutable(self, value: ir.Expr) -> bool:
         """Whether `value` merely names what never changes, or a number more."""

@@ -213,6 +213,13 @@ def test_an_index_outside_leaves_the_array() -> None:
     assert name_registers(kernel).local == (FRAG,)
 
 
+def test_what_has_a_name_keeps_the_one() -> None:
+    a, b = var("a", f32), var("b", f32)
+    assert after(Let(a, load(X, TID)), Let(b, load(X, TID)), stored(a + b)) == ["let a = x[tid]", "y[tid] = a + a"]
+    # Not an element that is written.
+    assert len(after(Let(a, load(Y, TID)), stored(const(3.0, f32)), Let(b, load(Y, TID)), stored(a + b))) == 4
+
+
 def test_a_read_of_a_variable_is_another_after_it_is_set() -> None:
     m, a, b, c = (var(name, f32) for name in "mabc")
     body: Block = (Declare(m, const(1.0, f32)), Let(a, m), Let(b, m), stored(a + b))
@@ -237,10 +244,14 @@ def test_an_arm_knows_its_condition_unless_that_may_change() -> None:
 
 def test_integers_keep_the_bounds_of_their_names() -> None:
     """A name with narrow bounds does not become one with wide ones."""
-    narrow, wide, m = var("narrow", i32, lo=0, hi=3), var("wide", i32), var("m", i32)
-    end = stored(cast(narrow + wide, f32))
-    assert after(Declare(m), Let(wide, m), Let(narrow, m), end)[1:3] == ["let wide = m", "let narrow = m"]
-    assert len(after(Declare(m), Let(narrow, m), Let(wide, m), end)) == 3
+    narrow, wide = var("narrow", i32, lo=0, hi=3), var("wide", i32)
+    i = Buffer("i", i32, 16)
+    body = Let(wide, load(i, TID)), Let(narrow, load(i, TID)), stored(cast(narrow + wide, f32))
+    named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+    assert lines(named)[:2] == ["let wide = i[tid]", "let narrow = i[tid]"]
+    body = Let(narrow, load(i, TID)), Let(wide, load(i, TID)), stored(cast(narrow + wide, f32))
+    named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+    assert len(lines(named)) == 2
 
 
 def test_a_break_leaves_what_was_set_before_it() -> None:
@@ -315,12 +326,12 @@ def test_bounds_written_on_a_name_matter_for_integers_alone() -> None:
 
 
 def test_a_second_name_goes_exactly_where_the_first_lies_in_its_bounds() -> None:
-    ends = [(low, high) for low, high in product(range(3), repeat=2) if low <= high]
+    i, ends = Buffer("i", i32, 16), [(low, high) for low, high in product(range(3), repeat=2) if low <= high]
     for (a, b), (c, d) in product(ends, repeat=2):
-        first, second, m = var("first", i32, lo=a, hi=b), var("second", i32, lo=c, hi=d), var("m", i32)
-        body = Declare(m), Let(first, m), Let(second, m), stored(cast(first + second, f32))
-        named = name_registers(kernel_of(*body, buffers=(X, Y)))
-        assert (len(lines(named)) == 3) == (c <= a and b <= d)
+        first, second = var("first", i32, lo=a, hi=b), var("second", i32, lo=c, hi=d)
+        body = Let(first, load(i, TID)), Let(second, load(i, TID)), stored(cast(first + second, f32))
+        named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+        assert (len(lines(named)) == 2) == (c <= a and b <= d)
 
 
 def test_a_lane_of_what_changes_is_kept_before_the_change() -> None:
