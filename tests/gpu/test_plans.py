@@ -10,7 +10,7 @@ from shares import ALL
 
 from cutepy import Layout, composition, make_tensor, ops, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul.cost_model import LARGE, SMALL, WIDE, ProductProblem, choose_plan
+from cutepy.gpu.matmul.cost_model import LARGE, PLANS, SMALL, SQUARE, WIDE, ProductProblem, choose_plan
 from cutepy.gpu.matmul.kernel_fma import _places, matmul_kernel
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.matmul.staging import copy_block, copy_layout
@@ -125,8 +125,8 @@ def test_plans_fit_the_device() -> None:
     large = ProductProblem(4096, 4096, 4096)
     assert choose_plan(large) == choose_plan(large, CPU) == Plan()  # type: ignore[arg-type]
     chosen = [choose_plan(ProductProblem(n, n, n), BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
-    assert chosen == [SMALL, replace(LARGE, splits=4), LARGE, LARGE]
-    for plan in (LARGE, WIDE, SMALL):
+    assert chosen == [SMALL, SQUARE, LARGE, LARGE]
+    for plan in PLANS:
         assert plan.shared_bytes <= 49152 and prod(plan.threads) <= 256
     kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
     assert kernel.shared_bytes == LARGE.shared_bytes

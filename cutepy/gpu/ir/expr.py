@@ -202,8 +202,8 @@ class Var(Expr):
 
 
 class UnknownVar(Var):
-    """A value in lo..hi of which is known what it is read as, its `source`, and nothing else. It is called as that
-    reads, which is written out when it is asked for: a proof makes thousands of unknowns and names few."""
+    """A value in lo..hi of which nothing else is known. Its name is the text of `source`, the expression that it stands
+    for, and is written when asked for: a proof makes thousands of unknowns and names few."""
 
     __slots__ = ("_text", "source")
     source: Expr

@@ -64,8 +64,8 @@ and of fewer."""
 ANYWHERE_PRODUCTS = 1 << 22
 """Multiply-adds from which tiles of `ANYWHERE` are enough for the processors of a GPU that is not discrete."""
 FEW_PRODUCTS, SHORT_EXTENT, SMALL_OF_FEW = 1 << 19, 256, PLANS_OF_FEW_ROWS[True][1]
-"""Multiply-adds, and extents, up to which two plans serve all products, and that of few rows: any takes as long as a
-launch."""
+"""Products of no more multiply-adds and no longer extent have two plans, `SMALL` and this one for few rows: nearly all
+of their time is the launch's, whatever the plan."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
 epilogue."""
@@ -90,8 +90,8 @@ WORD_FMA = 1.32
 BROUGHT_CLOCKS, STORED_CLOCKS = 0.042, 0.098
 """Clocks for an element that is brought to shared memory, and for one of a tile of C that is stored in vectors."""
 ALONE, SIDE_BY_SIDE = 2.5, 21.0
-"""How many times that an element takes that is stored alone, and how much more, divided by the threads that store
-neighbours at a time."""
+"""Factors of `STORED_CLOCKS` where C is stored element by element: `ALONE`, and `SIDE_BY_SIDE` over the number of
+threads that store neighbours at a time, for what is not coalesced."""
 WAIT_CLOCKS, BEGIN_CLOCKS = 130, 2250
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
 LATENCY_THREADS = 30

@@ -77,14 +77,17 @@ def near(name: str, tensor: Tensor, usual: int) -> Near:
 def accesses(
     a: Near, b: Near, c: Near, plan: Plan, *, whole: bool, few: bool = False
 ) -> tuple[tuple[Near, Near, Near], bool]:
-    """How A (m,k), B (n,k) and C (m,n) that lie so are accessed, and whether it is told that k is of `whole` turns: of
-    all that may be, few ways, for each is a text.
+    """Whether A (m,k), B (n,k) and C (m,n) that lie so are accessed in vectors, element by element at stride 1, or at
+    any strides, and whether the kernel is told that k is of `whole` slabs. Each way is a text, so there are few:
 
-    Where k is of whole turns A and B are in vectors, and so is C; by plans of two stages also where C is not. Else
-    those with neighbours along the rows are, if C is, too; or none is, at stride 1, or at any strides.
+    1. Any strides, where an operand has no mode of stride 1.
+    2. A and B in vectors, where both may be and k is of whole slabs, and C as it may be; plans of one stage need C in
+       vectors for it.
+    3. C in vectors and, of A and B, those whose neighbours are along m or n, where all of these may be.
+    4. None in vectors.
 
-    Plans that read ahead store single elements. They have A and B in vectors, where k is of whole turns or B's
-    neighbours are along it; else B alone, if they are not. A `few` products are in no vectors.
+    Plans that read ahead store C element by element. They have A and B in vectors where k is of whole slabs or B's
+    neighbours are along k, else at most B; products of `few` multiply-adds have none.
     """
     widths, rows = [width for _, _, width in (a, b, c)], [mode == 0 for _, mode, _ in (a, b)]
     vectors = [width == 4 for width in widths]

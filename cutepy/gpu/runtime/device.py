@@ -272,7 +272,7 @@ class Device:
     def _pooled(self, nbytes: int, name: str = "") -> DeviceBuffer:
         """A buffer in memory of the pool, or in new memory that is for the pool. Any thread may ask at any time; where
         the pool has some, it takes no lock."""
-        if self._answers and (size := pooled_bytes(nbytes)) <= LARGEST_CLASS and self._pool.has(size):
+        if self._needs_no_lock and (size := pooled_bytes(nbytes)) <= LARGEST_CLASS and self._pool.has(size):
             buffer = DeviceBuffer(self, nbytes, name, True)
             if self._pool.take(buffer):
                 return buffer
@@ -300,9 +300,9 @@ class Device:
         self._await(last, "free memory")
 
     @property
-    def _answers(self) -> bool:
-        """Whether a call may go without the lock: the device is there, or tells later that it is not, and no launch
-        failed."""
+    def _needs_no_lock(self) -> bool:
+        """Whether a call may go without the lock: no launch has failed, and the runtime raises where a lost device is
+        used."""
         return self.runtime.raises_when_lost and not (self._failed or self._dead)
 
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
@@ -425,7 +425,7 @@ class Device:
             self._throttle()
             with Exclusive(self, "submit"):
                 self._flush()
-        if not self._answers:
+        if not self._needs_no_lock:
             with Exclusive(self, doing):
                 pass
 

@@ -466,9 +466,9 @@ class Meaning:
         called: Any = layout.value if isinstance(layout.value, OfBits) else layout_of(layout, self.fail)
         operands = (called, *entries)
         said = f"no coordinate of {called}: ({', '.join(map(str, entries))})"
-        return self._acted("", type(called).__call__, operands, layout.column, lambda _wrong: said)
+        return self._apply("", type(called).__call__, operands, layout.column, lambda _wrong: said)
 
-    def _acted(
+    def _apply(
         self, name: str, act: Act, operands: tuple[object, ...], column: int, said: Callable[[Exception], str]
     ) -> object:
         """`act(*operands)`, which the text asks for at a column. An error points there and has the call; `said` is what
@@ -552,7 +552,7 @@ class Meaning:
             path = operands[1]
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
         act, said = self.functions[call.name], f"{call.name} does not take these operands"
-        return self._acted(call.name, act, operands, call.column, lambda wrong: f"{said}: {wrong}")
+        return self._apply(call.name, act, operands, call.column, lambda wrong: f"{said}: {wrong}")
 
     def stated(self, layout: AnyLayout) -> AnyLayout:
         """The layout with the facts that the text states of its unknown sizes."""
