@@ -6,6 +6,7 @@ microseconds of plans that were timed.
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from itertools import product
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from shares import share
 
 from cutepy.gpu.matmul.cost_model import (
     LARGE_PRODUCT,
@@ -26,6 +28,7 @@ from cutepy.gpu.matmul.cost_model import (
     choose_plan,
     in_splits,
     is_few,
+    least_of,
     one_pass,
     predicted_us,
 )
@@ -127,6 +130,22 @@ def test_one_of_the_quickest_is_tried(case: tuple[ProductProblem, str, dict[str,
     problem, _, times = case
     tried = map(brief, candidates(problem, H200)[:CANDIDATES])  # type: ignore[arg-type]
     assert min(times[name] for name in tried if name in times) <= 1.03 * min(times.values())
+
+
+def test_no_prediction_is_less_than_that_of_the_chosen_plan() -> None:
+    """Of all plans, with k in each count of parts, the first of the least time; not all are looked at."""
+    pick = random.Random(0)
+    sizes = [lambda: pick.randint(1, 300), lambda: int(2 ** pick.uniform(0, 14)), lambda: 32 * pick.randint(1, 130)]
+    splits = set[int]()
+    for _ in share(range(20_000)):
+        m, n, k = (pick.choice(sizes)() for _ in "mnk")
+        across = pick.random() < 0.5, pick.random() < 0.5, pick.random() < 0.5
+        problem = ProductProblem(m, n, k, pick.choice([1, 1, 2, 7]), (pick.choice(["f32", "f16"]),) * 3, across)
+        plans = pick.choice([PLANS, PLANS_OF_SHORT_K, *PLANS_OF_FEW_ROWS.values()])
+        every = [each for plan in plans for each in in_splits(problem, plan)]
+        assert least_of(problem, plans) == min(every, key=lambda plan: predicted_us(problem, plan)), problem
+        splits.add(least_of(problem, plans).splits)
+    assert len(splits) > 30
 
 
 def test_more_work_never_takes_less() -> None:

@@ -6,10 +6,11 @@ took 1.03 times as long as the best of all that were timed, in the geometric mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from math import ceil, log2, prod
+from math import ceil, inf, log2, prod
+from typing import NamedTuple
 
 from ...layout import ceil_div
 from ...tensor import as_dtype
@@ -151,17 +152,33 @@ def smem_words_per_fma(plan: Plan) -> float:
     return (rows + (0 if plan.ahead else columns)) / (rows * columns)
 
 
+class WorkgroupClocks(NamedTuple):
+    """What a workgroup of a plan takes, in clocks: a slab `wait`, and `slab` for each of the workgroups, at most
+    `together`, that share a processor; a tile `stored`, in vectors, or element by element for C in columns and in rows.
+    With k in parts no product takes less than `in_parts_us`, microseconds."""
+
+    together: int
+    wait: float
+    slab: float
+    stored: tuple[float, float, float]
+    in_parts_us: float
+
+
 @lru_cache(maxsize=1024)
-def _of_workgroup(plan: Plan) -> tuple[int, float, float]:
-    """How many workgroups of a plan run together on a processor, as registers and shared memory let, and the clocks of
-    a slab: of its multiply-adds with the words of shared memory that these read, and of what is brought there."""
+def _of_workgroup(plan: Plan) -> WorkgroupClocks:
+    """What a workgroup takes. As many run together as registers and shared memory let; a slab takes its multiply-adds
+    with the words of shared memory that these read, and what is brought there."""
     (bm, bn, bk), threads = plan.tile, prod(plan.threads)
     of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
     held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS
     by_registers = int(PROCESSOR_REGISTERS / (threads * min(float(MOST_THREAD_REGISTERS), held)))
     together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
     work = bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
-    return together, work, BROUGHT_CLOCKS * (bm * bk + of_b)
+    wait, slab = work * LATENCY_THREADS / threads + WAIT_CLOCKS, work + BROUGHT_CLOCKS * (bm * bk + of_b)
+    vectors = STORED_CLOCKS * bm * bn
+    columns, rows = (vectors * (ALONE + SIDE_BY_SIDE / side_by_side) for side_by_side in plan.threads[:2])
+    in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + slab + vectors) / CLOCKS_PER_US
+    return WorkgroupClocks(together, wait, slab, (vectors, columns, rows), in_parts_us)
 
 
 def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
@@ -172,40 +189,53 @@ def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
     vectors. As many run together as registers and shared memory let. All of them take no less than the bytes that are
     brought to them.
     """
-    p, (bm, bn, bk), threads, splits = problem, plan.tile, prod(plan.threads), splits or plan.splits
-    together, work, brought = _of_workgroup(plan)
-    slabs, vectors = slabs_of(p, plan, splits), (p.n if p.across[2] else p.m) % 4 == 0
-    stored = STORED_CLOCKS * bm * bn * (1 if vectors else ALONE + SIDE_BY_SIDE / plan.threads[p.across[2]])
-
-    def clocks(groups: int) -> float:
-        slab = work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS
-        return slabs * slab + BEGIN_CLOCKS + stored * groups
-
-    groups = workgroups_of(p, plan) * splits
-    taken = in_rounds(groups, together, clocks)
-    # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes their sum.
-    read = groups * slabs * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
-    first = START_US + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US)
-    if splits == 1:
-        return first
-    return first + SECOND_START_US + 4 * (splits + 1) * p.m * p.n * p.batch / STORED_BYTES_PER_US
+    return _least(problem, (plan,), (splits or plan.splits,))[0]
 
 
-def in_rounds(groups: int, together: int, taken: Callable[[int], float]) -> float:
-    """How long so many workgroups take where `together` run on a processor at a time and n of them take `taken(n)`:
+def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int] = ()) -> tuple[float, Plan, int]:
+    """The least `predicted_us` by these plans with k in these counts of parts, or in those of `_parts`; the first plan
+    and count that take so long. A new shape waits for this, so what cannot be the least is left out: counts beside 1,
+    where tiles are so many that there are none, or where another plan takes less than a second pass."""
+    m, n, k, batch = problem.m, problem.n, problem.k, problem.batch
+    across, width = problem.across[2], as_dtype(problem.dtypes[0]).bytes
+    way = 1 + across if (n if across else m) % 4 else 0
+    least, best, parts = inf, plans[0], 1
+    for plan in plans:
+        (bm, bn, bk), (together, wait, slab, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
+        tiles, whole = -(-m // bm) * -(-n // bn) * batch, -(-k // bk)
+        one = tiles > 2 * PROCESSORS or in_parts_us >= least
+        for splits in counts or ((1,) if one else _parts(problem, plan)):
+            groups, slabs = tiles * splits, -(-whole // splits)
+            taken = in_rounds(groups, together, slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way])
+            # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes
+            # their sum.
+            read = groups * slabs * bk * (bm + bn) * width
+            took = START_US + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US)
+            if splits > 1:
+                took += SECOND_START_US + 4 * (splits + 1) * m * n * batch / STORED_BYTES_PER_US
+            if took < least:
+                least, best, parts = took, plan, splits
+    return least, best, parts
+
+
+def in_rounds(groups: int, together: int, alone: float, each: float) -> float:
+    """How long so many workgroups take where `together` run on a processor at a time, n of them in `alone + n * each`:
     rounds of all processors, and a last one that is not full; of many rounds none waits for another."""
     rounds, rest = divmod(groups / PROCESSORS, together)
     if rounds >= 4:
-        return groups / PROCESSORS / together * taken(together)
-    return rounds * taken(together) + (taken(ceil(rest)) if rest else 0.0)
+        return groups / PROCESSORS / together * (alone + together * each)
+    return rounds * (alone + together * each) + (alone + ceil(rest) * each if rest else 0.0)
 
 
 def _parts(problem: ProductProblem, plan: Plan) -> list[int]:
     """Counts of parts of k to choose from: one, and as many as fill the processors twice and four times, and once where
     the plan does not read ahead."""
-    groups, most = workgroups_of(problem, plan), max(1, problem.k // 64)
-    counts = {1, *(min(most, max(1, times * PROCESSORS // groups)) for times in ((2, 4) if plan.ahead else (1, 2, 4)))}
-    return [parts_of(problem.k, plan.tile[2], count) for count in sorted(counts)]
+    groups, depth, counts = workgroups_of(problem, plan), plan.tile[2], [1]
+    for times in (2, 4) if plan.ahead else (1, 2, 4):
+        count = min(problem.k // 64, times * PROCESSORS // groups)
+        if count > counts[-1]:
+            counts.append(parts_of(problem.k, depth, count))
+    return counts
 
 
 def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
@@ -286,8 +316,7 @@ def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
 
 def least_of(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:
     """The plan of these, with its splits, that should take the least time."""
-    split = [(plan, count) for plan in plans for count in _parts(problem, plan)]
-    return in_parts(*min(split, key=lambda one: predicted_us(problem, *one)))
+    return in_parts(*_least(problem, plans)[1:])
 
 
 MATRIX_LARGE = MatrixPlan()
@@ -319,7 +348,7 @@ class Pace:
         of them, the sum of the parts, and copies of operands that tiles do not divide."""
         p, (bm, bn, bk), width = problem, self.plan.tile, as_dtype(self.plan.types[0]).bytes
         groups, slabs = workgroups_of(p, self.plan) * splits, slabs_of(p, self.plan, splits)
-        taken = in_rounds(groups, self.most, lambda n: slabs * (self.wait + self.work * n))
+        taken = in_rounds(groups, self.most, slabs * self.wait, slabs * self.work)
         read = groups * slabs * bk * (bm + bn) * width
         second, sums = (MATRIX_SECOND_US, 8 * splits) if splits > 1 else (0.0, 0)
         stored = (width + sums) * p.m * p.n * p.batch / STORED_BYTES_PER_US
