@@ -325,7 +325,7 @@ def _memory_of(tensor: Tensor) -> Array:
 
 
 def _bytes_of(tensor: Tensor) -> Array:
-    """The address of every byte of the elements that exist."""
+    """The address of every byte of the elements that exist; of packed ones, of all words of their memory."""
     engine = tensor.engine
     if not isinstance(engine, ViewEngine):
         memory = _memory_of(tensor)

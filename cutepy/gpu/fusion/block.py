@@ -327,6 +327,8 @@ class Fused(Deferral):
             self._launch_chain(node, together)
 
     def _launch_reduction(self, node: DeferredCall, reduction: ChainFold) -> None:
+        """Launch a fold together with the chain that it folds; with the chain's result stored first where that is held,
+        or where tiles of its tensors have no rows in common (`FusedChain.folded`)."""
         (chain,) = node.operands
         assert isinstance(chain, DeferredCall)
         how = reduction.name, reduction.axes, reduction.keepdims, reduction.option
@@ -339,7 +341,7 @@ class Fused(Deferral):
             made, tensors, numbers = self._chain([chain], None)
             found = made.folded(node.site, tensors, numbers, how, chain.shape, chain.dtype)
             if found is not None:
-                self._made(node, found, kernel_text(chain.inside - {node}, f"{node} folds them {over(tensors)}"))
+                self._made(node, found, kernel_text(chain.inside, f"{node} folds them {over(tensors)}"))
                 return
             chain.stored, why = "its tensors have no rows in common", "; its tensors have no rows in common"
             self._launch(chain)

@@ -228,8 +228,9 @@ def tiling_of(
 ) -> Tiling | None:
     """The tile for layouts that `zipped` gave, the last of which is written, one of few for all sizes: `elements` along
     the first mode, or `WIDE` of these, or a `TransposedTile` where operands run along another mode than the result.
-    None where the first mode, or that of these operands, is short and elements are few: they are counted through all
-    modes.
+    A first mode of fewer than 32 has a tile of 8 or 16 by as many of the second as make `elements`, where the second is
+    long and there are `MANY_ELEMENTS`. None for other short modes, and where such operands' own mode is short: elements
+    are counted through all modes.
 
     >>> tiling_of([Layout(5000), Layout(5000)])
     Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), transposed=None, crossing=())

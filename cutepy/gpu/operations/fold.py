@@ -60,7 +60,8 @@ FEW = 256
 LONG = 2048
 """Columns from which rows of many elements have a workgroup each, where states have one part."""
 gpu.static_type(Fold)
-Factor = tuple[int, int]
+TileFactor = tuple[int, int]
+"""A factor of a tile: its mode, 0 along rows or 1 along columns, and its extent."""
 State = tuple[Any, ...]
 """What a fold knows of some elements: a value for each of its parts."""
 Combine = Callable[[State, State], State]
@@ -168,7 +169,7 @@ def plan_for(x: Tensor, *others: Tensor, parts: int = 1) -> FoldPlan:
 
 
 @lru_cache(maxsize=256)
-def plan_of_tile(near: Factor, far: Factor, width: int, most_rows: int = 8) -> FoldPlan:
+def plan_of_tile(near: TileFactor, far: TileFactor, width: int, most_rows: int = 8) -> FoldPlan:
     """The plan of a tile of these factors: (mode, extent), 0 along rows and 1 along columns, the nearest in memory
     first, which is accessed `width` neighbours at once.
 

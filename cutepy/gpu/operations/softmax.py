@@ -20,9 +20,9 @@ from .domain import vector_width
 from .fold import (
     MANY_ELEMENTS,
     MANY_ROWS,
-    Factor,
     FoldPlan,
     Rows,
+    TileFactor,
     as_rows,
     partial,
     plan_for,
@@ -35,7 +35,7 @@ from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
 WHOLE_ROWS = 16384
-"""Elements of a row that are kept in registers, at most."""
+"""Elements of a row that are kept in registers, at most; fewer where a test asks for two passes."""
 TILES_AT_ONCE = 4
 """Tiles of a row whose quotients one workgroup stores."""
 LOWEST = -3.4028234663852886e38
@@ -203,12 +203,14 @@ def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
 
 
 def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
-    """A plan and so many tiles of it that have whole rows of `x`, one of few for all sizes, and of three for few
-    elements; None where rows are longer. Only the tiles that rows reach are computed."""
+    """The plan and the number of its tiles that hold a whole row of `x`, (rows, columns, batch): one of few for all
+    sizes. None for rows of more than 16,384 elements, or of 512 where `x` is not row-major: two passes."""
     columns, many = size(x, 1), x.size >= MANY_ELEMENTS or size(x, 0) >= 2 * MANY_ROWS
     if columns <= 16 and many:
         return plan_of_threads(64, 16, vector_width([x, y])), 1
-    classes: dict[int, tuple[Factor, Factor, int]] = {512: ((0, 8), (1, 512), 1)}
+    # By the longest row of each: the two factors of a tile, and how many tiles side by side. A workgroup computes those
+    # that rows reach; the shorter the rows, the more of them it takes.
+    classes: dict[int, tuple[TileFactor, TileFactor, int]] = {512: ((0, 8), (1, 512), 1)}
     if is_row_major(x):
         classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
         classes |= {512: ((1, 512), (0, 8), 1), 1024: ((1, 256), (0, 4), 4)} if many else {1024: ((1, 1024), (0, 1), 1)}

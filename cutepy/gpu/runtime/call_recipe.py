@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...layout import Layout, leaves
+from ...layout import ComposedLayout, Layout, leaves
 from ...layout.values.followed import Trail, following, formula_of
 from ...layout.values.layout import _make
 from ...tensor import Tensor
@@ -68,7 +68,8 @@ def call_recipe(
     *,
     names: tuple[str, ...] = (),
 ) -> CallRecipe | None:
-    """The recipe of the calls like this one, which was `known` to launch so; None where it cannot be followed."""
+    """The recipe of the calls like this one, which was `known` to launch so; None where it cannot be followed. `names`
+    are the parameters of launches that are numbers among the arguments (`recorded`)."""
     trail = Trail()
     given = _followed(trail, args, sized.numbers)
     try:
@@ -77,11 +78,12 @@ def call_recipe(
             found = recorded(tape, call, given, result, names)
     except Exception:  # the call itself went well: its Python does with numbers what cannot be followed
         return None
-    if found is None or found.varying != known.varying:
+    # Another number of launches, or of their parameters that are arguments, is another call.
+    if found is None or found.varying != known.varying or isinstance(found.result.layout, ComposedLayout):
         return None
     asked = without_implied([simplified(form) for form in trail.conditions if not _of_floats(form)])
-    asked += filter(_of_floats, trail.conditions)
-    # Choices take longest: they are asked where all else holds.
+    asked += filter(_of_floats, trail.conditions)  # the rules of `simplified` are those of whole numbers
+    # What a cost model chose ("chosen") is computed again for each call's numbers, where all else holds.
     conditions = tuple(sorted(asked, key=lambda form: isinstance(form, tuple) and form[0] == "chosen"))
     text, scope = _written(len(sized.numbers), conditions, found, known)
     scope |= trail.choices
@@ -158,8 +160,6 @@ def _written(
     layout = "None"
     if isinstance(result.layout, Layout):
         layout = f"layout({shown(result.layout.shape)}, {shown(result.layout.stride)})"
-    elif result.layout is not None:
-        raise TypeError("a swizzled result is not followed")
     where = f"{result.argument}, {result.buffer}, dtype, {shown(result.length)}, {layout}, {shown(result.offset)}"
     said.say(f"return Recorded({shown(found.made)}, ({launches}), varying, Result({where}))".replace("{", "{{"))
     head = ["def recipe(numbers):", f"    {', '.join(numbers)}, = numbers", "    try:"]

@@ -331,7 +331,7 @@ def atomic_update(
     op: str, array: Array, at: Array, values: tuple[Array, Array | None], active: Array, wants_old: bool
 ) -> Array | None:
     """Apply `op` at each active invocation's element, one after the other, with its values: what is put, and what it is
-    compared with; the values before, where wanted."""
+    compared with. The values before, 0 for an inactive invocation; None of updates whose old values nobody wants."""
     value, compare = values
     targets, operands = at[active], value[active]
     # Updates commute, so without old values they are made at once; `ufunc.at` counts repeated elements.

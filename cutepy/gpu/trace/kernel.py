@@ -115,6 +115,7 @@ from .unknown_sizes import (
     SizeSpec,
     aligned_class,
     by_itself,
+    check_names,
     classes_of,
     host_checks,
     looks_at_offsets,
@@ -792,6 +793,7 @@ class KernelFunction(NotebookRepr):
             if spec is None:
                 raise KernelError(f"{name}: sizes={{{given!r}: {text!r}}}: write '(M,N)', '(M,64)' or '(M,N):(?,1)'")
             found[given] = spec
+        check_names(name, found.values())
         return found
 
     def _exported_for_sizes(
@@ -1015,6 +1017,7 @@ class KernelFunction(NotebookRepr):
                 f"{self.function.__name__}: sizes={dict(self._said)}: {wrong} is {why}; there are "
                 f"{', '.join(self.signature.parameters)}"
             )
+        check_names(self.function.__name__, self._specs.values())
         named = {n for spec in self._specs.values() for n in spec.shape}
         for name in divisors_of(self.given):
             if name not in named:

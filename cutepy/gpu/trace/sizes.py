@@ -422,8 +422,10 @@ class Sizes(Context):
 
     def _read(self, fact: str, tree: ast.expr) -> Poly:
         match tree:
-            case ast.Constant(value=int(value)):
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
                 return Poly.of(value)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._read(fact, operand)
             case ast.Name(id=name) if name in self.letters:
                 return self.letters[name]
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
@@ -441,7 +443,8 @@ def _whole(poly: Poly) -> Poly:
 
 
 def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ...]:
-    """The fewest of these facts that no sizes satisfy together, of those that are found; () where they may hold.
+    """Facts of these that no sizes satisfy together: one, two or three of them where so few are refuted, else all; ()
+    where nothing refutes them.
 
     >>> contradiction(["n", "m"], ("n <= m", "4 divides n", "n < 4"))
     ('4 divides n', 'n < 4')
@@ -464,7 +467,7 @@ def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ..
 
     if holds(facts):
         return ()
-    fewer = (some for count in range(1, len(facts)) for some in combinations(facts, count) if count < 4)
+    fewer = (some for count in range(1, min(4, len(facts))) for some in combinations(facts, count))
     return next((some for some in fewer if not holds(some)), facts)
 
 

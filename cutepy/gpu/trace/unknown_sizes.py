@@ -40,6 +40,7 @@ _ANNOTATED = re.compile(r"""Annotated\[.*["'](\([^"']*)["']""")
 _MORE = re.compile(r"\s*\((.*?),?\s*(\??\.\.\.)\s*\)\s*")
 _SIZES = re.compile(r"\s*(?:\w+|\?)\s*(?:,\s*(?:\w+|\?)\s*)*", re.ASCII)
 _WORD = re.compile(r"\s*(\d+|[A-Za-z_]\w*|\?)\s*")
+_OF_MODE = re.compile(r"d\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +164,17 @@ class ArgumentSizes:
     view: bool = False
 
 
+def check_names(where: str, specs: Iterable[SizeSpec]) -> None:
+    """Raise KernelError for a name d0, d1, ... beside "(...)", which gives mode i of each tensor the name di."""
+    every = list(specs)
+    own = sorted({n for spec in every for n in spec.shape if isinstance(n, str) and _OF_MODE.fullmatch(n)})
+    if own and any(spec.rest == "..." for spec in every):
+        raise KernelError(f'{where}: the size {own[0]}: "..." names a mode so; give the size another name')
+
+
 def specs_of(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> dict[str, SizeSpec]:
-    """What the annotations of parameters say of each argument. One that says "..." says it of the tensors that the
-    parameter has."""
+    """What the annotations of parameters say of each argument, by its name: a parameter that was given a tuple is
+    several arguments. One that says "..." says it of those that are tensors: it may be given numbers too."""
     found: dict[str, SizeSpec] = {}
     for a in call.arguments:
         spec = specs.get(a.parameter or a.name)

@@ -17,7 +17,8 @@ Cells = dict[Cell, ir.Expr]
 
 class RegisterState:
     """The values of registers at one place of the text. `readable` are the bindings that are never written, `held`
-    says of arrays where the integers that are read from them lie, `narrowed` which unknown is one in closer bounds."""
+    says of arrays where the integers that are read from them lie, `narrowed` which unknown is one in closer bounds;
+    `read` has what the statement at hand read, and is emptied for the next (`collect.py`)."""
 
     def __init__(self, readable: frozenset[ir.Buffer], body: Iterable[ir.Stmt]) -> None:
         self.readable = readable
@@ -43,7 +44,8 @@ class RegisterState:
         return not ir.is_pure(value) or value in self.changing
 
     def now(self, node: ir.Expr) -> ir.Expr:
-        """What a node with resolved operands stands for here."""
+        """What a node of resolved operands stands for here: itself where it never changes, of a register what was last
+        stored there, else an unknown, which is equal to no other and the same throughout this statement."""
         if not self._is_read_anew(node):
             return node
         cell = cell_of(node)

@@ -216,6 +216,7 @@ def test_a_refutation_has_sizes(name: str) -> None:
         ("n > 2147483647",),
         ("4 divides n", "6 divides n", "n <= 11"),
         ("n == 5", "m == 5", "n*m == 24"),
+        ("n + m <= -1",),
     ],
 )
 def test_facts_that_contradict_are_named(facts: tuple[str, ...]) -> None:
@@ -229,9 +230,34 @@ def test_facts_that_contradict_are_named(facts: tuple[str, ...]) -> None:
     assert str(caught.value).startswith(f"scaled: given={list(facts)}: no sizes satisfy ")
 
 
-@pytest.mark.parametrize("facts", [("4 divides n", "n <= 100", "n <= m"), ("n == m", "m == k"), ("n*m <= 4096",)])
+def test_few_of_many_facts_are_looked_at() -> None:
+    """Of 14 facts, four of which contradict, subsets of three and fewer are tried; none is refuted: all are named."""
+    names = [f"n{i}" for i in range(14)]
+    ring = ("n0 < n1", "n1 < n2", "n2 < n3", "n3 < n0")
+    facts = (*ring, *[f"n{i} <= {1000 + i}" for i in range(4, 14)])
+    assert contradiction(names, facts) == facts
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [("4 divides n", "n <= 100", "n <= m"), ("n == m", "m == k"), ("n*m <= 4096",), ("n > -1", "n - m >= -3")],
+)
 def test_facts_that_may_hold(facts: tuple[str, ...]) -> None:
     assert contradiction(["n", "m", "k"], facts) == ()
+
+
+def test_a_truth_value_is_no_size() -> None:
+    with pytest.raises(KernelError, match="True is no size of the arguments"):
+        contradiction(["n"], ("n < True",))
+
+
+def test_names_of_modes_are_not_names_of_sizes() -> None:
+    """`(d1,...)` would say of a tensor of two modes that both are equal, and `(d0)` tie a tensor to another's mode."""
+    with pytest.raises(KernelError, match=r'tied: the size d0: "\.\.\." names a mode so; give the size another name'):
+
+        @gpu.kernel
+        def tied(x: "(...)", y: "(d0)") -> None:
+            gpu.launch(threads=1)
 
 
 def test_a_remainder_is_below_its_number_by_one_and_no_more() -> None:
