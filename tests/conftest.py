@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
+from hypothesis import HealthCheck, settings
+
+# No test fails for the time that it takes: the machine may be busy with others.
+settings.register_profile("cutepy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cutepy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,4 +27,4 @@ def in_share(count: int) -> int:
 
 def tries(examples: int) -> Callable[[Any], Any]:
     """Hypothesis tries a fourth of so many examples, whatever time one takes; or all."""
-    return settings(max_examples=examples if ALL else -(-examples // SHARE), deadline=None)
+    return settings(max_examples=examples if ALL else -(-examples // SHARE))

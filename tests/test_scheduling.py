@@ -25,7 +25,7 @@ class Worker:
         return len(self.given) > 1 or (self.shutting_down and bool(self.given))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(1, 3), st.lists(st.integers(0, 5)), st.randoms()
 )

@@ -42,7 +42,6 @@ def test_labels_and_titles_are_escaped(text: str) -> None:
     assert len([e for e in root.iter() if e.tag.endswith("}svg")]) == 1
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_label_keeps_the_svg_well_formed(text: str) -> None:
     drawing = draw(Layout((2, 2)), label=lambda crd, offset: text, style=Style(title=text))
@@ -124,7 +123,6 @@ def test_hostile_expressions_end_quickly_in_a_clear_error(text: str) -> None:
         assert str(error)
 
 
-@settings(deadline=None)  # a name in a layout loads SymPy, once
 @given(st.text(max_size=60))
 def test_any_fence_body_is_drawn_or_refused(source: str) -> None:
     """What is drawn is one whole picture of known elements, the same each time; what is refused says something."""
@@ -139,7 +137,7 @@ def test_any_fence_body_is_drawn_or_refused(source: str) -> None:
     assert drawing_of(text, options).svg() == svg
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=2),
     st.text(st.characters(categories=("L", "N")), min_size=1, max_size=20),
@@ -170,7 +168,6 @@ def built(tree: object) -> tuple[object, object]:
     return tree
 
 
-@settings(deadline=None)
 @given(
     trees,
     st.sampled_from(["grid", "memory", "tree", "tv", "banks", "swizzle", Tiles((2, 2)), Tiles(2), ThreadValue((4, 4))]),

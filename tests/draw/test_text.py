@@ -1,7 +1,7 @@
 """The text grid is CuTe's `print_layout`; the text of a drawing is the text grid."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cutepy.draw import Style, ThreadValue, Tiles, draw
@@ -131,7 +131,6 @@ layouts = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(layouts)
 @example(Layout(((1,), (3, 3, 4)), ((0,), (0, 0, 3))))
 def test_the_text_of_a_drawing_is_the_grid(layout: Layout) -> None:

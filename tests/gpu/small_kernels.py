@@ -353,7 +353,7 @@ def assert_same(before: Kernel, after: Kernel) -> None:
 
 
 #: How many kernels a law is tried on.
-laws = settings(max_examples=100, deadline=None)
+laws = settings(max_examples=100)
 
 
 def kernel_of(*body: Stmt, buffers: tuple[Buffer, ...], local: tuple[Buffer, ...] = ()) -> Kernel:

@@ -69,7 +69,7 @@ def numbers(rng: np.random.Generator, *shape: int, kind: str = "float16") -> np.
     st.sampled_from([(1, 1), (2, 1), (2, 2)]),
     st.data(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_fragments_on_the_host_multiply(atom: object, rests: tuple[int, int, int], arranged: object, data) -> None:
     """All subgroups together compute C = 2 (A B^T) + 1, whatever the order of memory."""
     mma = make_tiled_mma(atom, (*arranged, 1))
@@ -209,7 +209,7 @@ def test_matmul_by_matrices_at_any_size(shapes: tuple, plan: MatrixPlan, turned:
 
 
 @given(*[st.integers(1, 5000)] * 3, st.integers(1, 70))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_plans_are_made_for_any_extents(m: int, n: int, k: int, batch: int) -> None:
     plan, took = choose_matrix_plan(ProductProblem(m, n, k, batch))
     assert took > 0 and 1 <= plan.splits <= max(1, k // plan.tile[2] + 1)
@@ -548,7 +548,7 @@ def test_a_plan_says_what_matrices_are_stored_to() -> None:
 
 
 @given(st.tuples(*[st.integers(1, 70)] * 3), st.integers(1, 3), st.sampled_from(["f2", "f4"]), st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_products_reach_any_result(sizes: tuple[int, int, int], batch: int, kind: str, data) -> None:
     """C = 2 A B + 1 of any sizes, in any order of memory, in either type, among elements that stay as they are."""
     (m, n, k), rng = sizes, np.random.default_rng(0)

@@ -230,7 +230,7 @@ def bodies(draw: st.DrawFn, names: list[Expr], depth: int, inside: bool = False)
     return out
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_barriers_that_are_said_to_be_uniform_part_no_workgroup(data: st.DataObject) -> None:
     with new_arena():

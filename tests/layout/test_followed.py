@@ -109,7 +109,7 @@ def broken(program: list[tuple[str, int, int]], numbers: list[int], others: list
     return ""
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(PROGRAMS, st.lists(NUMBERS, min_size=3, max_size=3), st.lists(st.lists(NUMBERS, min_size=3, max_size=3)))
 def test_formulas_give_what_the_program_gives_where_the_conditions_hold(
     program: list[tuple[str, int, int]], numbers: list[int], others: list[list[int]]
@@ -175,7 +175,7 @@ def test_a_followed_number_acts_as_an_integer() -> None:
     assert trail() is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(-50, 50))
 def test_layouts_of_followed_numbers(rows: int, columns: int, step: int) -> None:
     """The algebra gives the layouts that it gives for the numbers, or refuses the same."""

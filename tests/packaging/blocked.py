@@ -12,12 +12,15 @@ from block import PACKAGES
 from hypothesis import settings
 
 asked: defaultdict[str, set[str]] = defaultdict(set)
-settings.register_profile("few", max_examples=2, database=None)
-settings.load_profile("few")
-
 
 SEEDS, CASES = 2, 8
 """Of as many seeds each law is tried, and of at most as many cases each test, from its first one to its last."""
+
+
+def pytest_collection() -> None:
+    """After `conftest.py`, which loads the profile of all tests, and before one of them is read."""
+    settings.register_profile("few", settings(), max_examples=2, database=None)
+    settings.load_profile("few")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

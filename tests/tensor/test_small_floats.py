@@ -91,7 +91,7 @@ def test_a_store_rounds_to_the_nearest_and_of_two_to_the_even_one(dtype: SmallFl
 
 @pytest.mark.parametrize("dtype", SMALL, ids=str)
 @given(value=st.floats(allow_nan=False), steps=st.integers(-2, 2), at=st.integers(0, 2**16 - 1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_number_of_64_bits_is_rounded_once(dtype: SmallFloat, value: float, steps: int, at: int) -> None:
     """Also a step of f64 beside the middle of two numbers, which f32 does not tell from the middle."""
     finite = numbers(dtype)

@@ -123,7 +123,7 @@ def results(kernel: Kernel) -> list[np.ndarray]:
     return arrays
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(kernels_of_runs())
 def test_the_kernel_computes_the_same(small: Small) -> None:
     for before, after in zip(results(small.kernel), results(join_neighbours(small.kernel)), strict=True):

@@ -3,7 +3,7 @@ from others."""
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutepy.gpu.runtime.formulas import Formula, evaluate, least_of, simplified, text_of, without_implied
@@ -46,7 +46,6 @@ def value_of(formula: Formula, values: dict[str, int]) -> float:
     return float(eval(text, {}, dict(values)))
 
 
-@settings(deadline=None)
 @given(numbers, st.tuples(*[st.integers(-2, 5)] * 3).filter(lambda each: each[2]), st.integers(0, 2))
 def test_a_formula_is_not_below_its_least_and_has_the_value_of_the_simpler_one(
     formula: Formula, each: tuple[int, ...], slack: int
@@ -66,13 +65,11 @@ def judge(forms: list[Formula], fewer: list[Formula], numbers: range) -> None:
         assert wanted is found, (fewer, named)
 
 
-@settings(deadline=None)
 @given(st.lists(conditions, max_size=6))
 def test_the_truth_of_all_is_the_same(forms: list[Formula]) -> None:
     judge(forms, without_implied([*forms, DIVIDES]), range(-2, 5))
 
 
-@settings(deadline=None)
 @given(st.lists(conditions, max_size=6), st.lists(st.integers(1, 4), min_size=3, max_size=3))
 def test_bounds_are_used(forms: list[Formula], least: list[int]) -> None:
     """What holds of all numbers that are so large follows from their bounds, and none is left out that does not."""

@@ -95,7 +95,7 @@ def functions(lines: list[str]) -> tuple[SimpleNamespace, str]:
 NEVER_BEGUN = ["while turns < 9 and (ok):", "    turns += 1", "    while turns < 9 and (c < c):", "        c = a"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(blocks())
 @example(NEVER_BEGUN)
 def test_each_thread_computes_what_python_computes(lines: list[str]) -> None:

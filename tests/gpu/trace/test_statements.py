@@ -11,7 +11,7 @@ from cutepy.gpu.trace.statements import LoopRange, UnreadBlockError, When
 SMALL = st.integers(-4, 9)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(SMALL, SMALL, st.integers(1, 4), st.tuples(*[st.booleans()] * 3))
 def test_a_loop_counts_as_a_range_does(start: int, stop: int, step: int, known: tuple[bool, bool, bool]) -> None:
     """Each of its ends a number, or a value that the GPU alone knows."""

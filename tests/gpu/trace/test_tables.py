@@ -25,7 +25,7 @@ ORDER = 1, 0, 3, 2
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_table_gives_what_python_has_there(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(sorted(NUMBERS)))
     dtype: Any = {"f32": np.float32, "i32": np.int32, "u32": np.uint32}[kind]

@@ -120,7 +120,7 @@ def test_a_vector_that_begins_between_is_refuted_with_its_thread() -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_factor_divides_every_value(data: st.DataObject) -> None:
     """Against the values themselves, computed by NumPy modulo 2**32."""
     tid, group = builtin("local_invocation_index", 0, 31), builtin("workgroup_id.x", 0, 31)

@@ -77,7 +77,7 @@ def sums(draw: st.DrawFn, atoms: list[Expr], depth: int = 2) -> Expr:
     return call("min", left, right) if op == "min" else binary(op, left, right)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_an_index_lies_where_it_is_said_to(data: st.DataObject) -> None:
     with new_arena():

@@ -40,7 +40,7 @@ TURNS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(TURNS), st.integers(0, 4), st.integers(0, 4), st.integers(0, 6))
 def test_carried_values_are_those_of_the_run(turn: object, first: int, second: int, count: int) -> None:
     """In every turn, and after the last: a formula gives the very value, an unknown has it in its bounds."""

@@ -24,7 +24,7 @@ def disturb(one: str, other: str) -> bool:
     return "writes" in (one, other) or {one, other} == {"reads", "updates"}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_a_conflict_is_found_exactly_where_there_is_one(data: st.DataObject) -> None:
     threads, tables, events = data.draw(st.integers(1, 4)), [], []
@@ -46,7 +46,7 @@ def test_a_conflict_is_found_exactly_where_there_is_one(data: st.DataObject) -> 
         assert (one, other) in true
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_an_address_with_one_owner_has_one(data: st.DataObject) -> None:
     """Mixed radix, remainders, wraps: an owner that is claimed is the only one, over all groups, turns and threads."""
@@ -76,7 +76,7 @@ def test_an_address_with_one_owner_has_one(data: st.DataObject) -> None:
         assert not tells.thread or all(len(own) == 1 for own in threads_of.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_what_the_ids_of_a_workgroup_tell_is_what_counting_says(data: st.DataObject) -> None:
     """Quotients and remainders of ids, alone or together: the owner is told exactly where there is one."""

@@ -25,7 +25,7 @@ def test_edges_are_some_of_the_numbers_with_both_ends(extent: int, most: int) ->
     assert {0, extent - 1} <= set(found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_values_come_again_after_a_period(data: st.DataObject) -> None:
     with new_arena():
