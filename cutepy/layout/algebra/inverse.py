@@ -12,6 +12,9 @@ Law of `quotient`: `layout(c)` is `R(the other entries of c)` on the other axes,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
+
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image
 from ..values.composed import (
@@ -33,7 +36,7 @@ from .composition import composition
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
 from .rearrange import coalesce, coalesced, from_modes, joined, moving
-from .search import largest_right_inverse, some_left_inverse
+from .search import MOST_SEARCHED, largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of, stays_inside
 
 Moving = list[tuple[int, int, int]]
@@ -76,17 +79,17 @@ def right_inverse(layout: Layout) -> Layout:
     (4,2):(1,8)
 
     A layout with basis strides gives the inverse of each axis as a mode. Overlapping or negative strides are searched
-    exhaustively up to 65,536 coordinates; beyond that the result is the largest that a chain of whole modes gives.
+    exhaustively up to 65,536 coordinates; of more, those that are 0 along modes of stride 0; and where these are more,
+    too, the result is the largest that a chain of whole modes gives.
     Raises LayoutError where that search is cut off, after about a second.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.3.4.
     """
     if has_basis(layout.stride):
-        return _by_axis(right_inverse, layout)
-    modes = sorted(moving(layout))
+        return _by_axis(_right, layout)
     # Overlapping modes: a coordinate may be reached in several ways, so search.
-    if not _spans(modes) and layout.size <= 1 << 16:
-        return largest_right_inverse(layout)
-    return _right(modes)
+    if not _spans(sorted(moving(layout))) and layout.size <= MOST_SEARCHED:
+        return largest_right_inverse(layout, layout)
+    return _right(layout)
 
 
 @operation(composed=_of_composed)
@@ -102,30 +105,51 @@ def left_inverse(layout: Layout) -> Layout:
     more).
     """
     if has_basis(layout.stride):
-        return _by_axis(left_inverse, layout)
+        return _by_axis(_left, layout)
+    return _left(layout, still=False)
+
+
+def _right(layout: Layout) -> Layout:
+    """The right inverse into the coordinates that are 0 along modes of stride 0."""
+    if _spans(sorted(moving(layout))):
+        return _chained_modes(moving(layout))
+    extents, steps = coalesced(layout)
+    # A step between such coordinates carries at most 1 into a mode of stride 0, so 2 coordinates along it are enough;
+    # at the second of them offsets are below 0, where no inverse looks.
+    near = _make(
+        tuple(extent if step else 2 for extent, step in zip(extents, steps, strict=True)),
+        tuple(step or -layout.cosize for step in steps),
+    )
+    if near.size > MOST_SEARCHED:
+        return _chained_modes(moving(layout))
+    back = _make(near.shape, tuple(prod(extents[:mode]) for mode in range(len(extents))))
+    return coalesce(composition(back, largest_right_inverse(near, layout)))
+
+
+def _chained_modes(modes: Moving) -> Layout:
+    """The largest right inverse that is made of whole modes: one of stride 1, one that continues it, and so on."""
+    # For each stride the longest chain that begins with it: where it ends, its extents and positions.
+    longest: dict[int, tuple[int, tuple[int, ...], tuple[int, ...]]] = {}
+    for step, position, extent in sorted(modes, reverse=True):
+        end = step * extent
+        end, extents, positions = longest.get(end, (end, (), ()))
+        if step not in longest or end >= longest[step][0]:
+            longest[step] = end, (extent, *extents), (position, *positions)
+    _, extents, positions = longest.get(1, (1, (), ()))
+    return from_modes(*coalesced(_make(extents, positions)))
+
+
+def _left(layout: Layout, *, still: bool = True) -> Layout:
+    """The left inverse, `still` into the coordinates that are 0 along modes of stride 0 only."""
     modes = sorted(moving(layout))
     if modes and modes[0][0] < 0:
         raise LayoutError(
             f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
         )
-    return (_left(modes) if _spans(modes) else None) or some_left_inverse(layout)
+    return (_radices(modes) if _spans(modes) else None) or some_left_inverse(layout, still=still)
 
 
-def _right(modes: Moving) -> Layout:
-    """The right inverse of modes in order of stride, a mode that does not go on where the ones before end left out."""
-    extents: list[int] = []
-    strides: list[int] = []
-    reached = 1
-    for step, position, extent in modes:
-        # R reads offsets 0, 1, 2, ...: the mode with stride 1, then the one that continues it, and so on.
-        if step == reached:
-            extents.append(extent)
-            strides.append(position)
-            reached *= extent
-    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
-
-
-def _left(modes: Moving) -> Layout | None:
+def _radices(modes: Moving) -> Layout | None:
     """The left inverse of modes in order of stride, each of which divides the next; None where one does not. The
     modes have to span (`_spans`)."""
     extents: list[int] = []
@@ -151,25 +175,15 @@ def _spans(modes: Moving) -> bool:
     return True
 
 
-def _by_axis(call: OfPlain, layout: Layout) -> Layout:
-    """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike."""
+def _by_axis(inverse: Callable[[Layout], Layout], layout: Layout) -> Layout:
+    """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike.
+
+    Along one axis the modes that move others have stride 0: `inverse` keeps the coordinates along them at 0.
+    """
+    if not has_basis(layout.stride):
+        return inverse(layout)
     width = 1 + max(path[0] for step in leaves(layout.stride) if (path := path_of(step)))
-    return joined(_along(call, axis_layout(layout, axis)) for axis in range(width))
-
-
-def _along(call: OfPlain, axis: Layout) -> Layout:
-    """The inverse `call`, left or right, of a layout along one axis of its codomain. `axis` has stride 0 in the modes
-    that move other axes: they take no part."""
-    if has_basis(axis.stride):
-        return _by_axis(call, axis)
-    modes = moving(axis)
-    # By the strides alone, where each is a multiple of what the modes before it span.
-    aligned = (_left if call is left_inverse else _right)(sorted(modes)) if _spans(sorted(modes)) else None
-    if aligned is not None:
-        return aligned
-    # Invert over the moving modes alone, then map the result back to indices of the whole layout.
-    steps, positions, extents = zip(*modes, strict=True)
-    return coalesce(composition(_make(extents, positions), call(_make(extents, steps))))
+    return joined(_by_axis(inverse, axis_layout(layout, axis)) for axis in range(width))
 
 
 def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:

@@ -17,7 +17,7 @@ from operator import mul
 from ...errors import LayoutError
 from ...lazy import numpy as np
 from ..values.int_tuple import leaves
-from ..values.layout import Layout
+from ..values.layout import Layout, _make
 from ..values.size import require_known_sizes
 from .rearrange import Modes, coalesce, from_modes, moving
 from .swizzled import listed
@@ -29,10 +29,14 @@ MOST_COMPARED = 1 << 25
 """How many offsets the search for a right inverse compares before it gives up: about half a second."""
 
 
-def largest_right_inverse(layout: Layout) -> Layout:
+MOST_SEARCHED = 1 << 16
+"""How many coordinates a search looks at."""
+
+
+def largest_right_inverse(layout: Layout, asked: Layout) -> Layout:
     """The largest R with `layout(R(i)) == i`, every R(i) a coordinate of `layout`, by exhaustive search.
 
-    Raises LayoutError where the search is cut off.
+    Raises LayoutError, which says what was asked for, where the search is cut off.
     """
     require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     offsets = listed(layout)
@@ -62,7 +66,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
                 left -= count + 320  # a try costs more than its offsets
                 if left < 0:
                     raise LayoutError(
-                        f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
+                        f"right_inverse({asked}): the modes overlap in too many ways; the largest inverse is open "
                         f"after {MOST_COMPARED} comparisons, so divide the layout first"
                     )
                 further = step * factor
@@ -78,16 +82,17 @@ def largest_right_inverse(layout: Layout) -> Layout:
     return coalesce(from_modes(best[1], best[2]))
 
 
-def some_left_inverse(layout: Layout) -> Layout:
+def some_left_inverse(layout: Layout, *, still: bool = False) -> Layout:
     """An R with `layout(R(layout(i))) == layout(i)`, or LayoutError where none is found.
 
     First among the radix systems in which no digit of a sum of offsets carries; then, for offsets below 512, among all
-    radix systems, and where coordinates share offsets among all ways to choose one for each.
+    radix systems, and where coordinates share offsets among all ways to choose one for each: of those that are 0 along
+    modes of stride 0, and unless these stand `still` of all.
     """
     require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     why = "no layout maps its offsets back"
     try:
-        modes = carry_free_inverse(layout) or inverse_among_all(layout)
+        modes = carry_free_inverse(layout) or inverse_among_all(layout, still=still)
     except SearchEnded as ended:
         modes, why = None, f"no inverse was found; not searched: {ended}"
     if modes is None:
@@ -173,20 +178,33 @@ def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
     return [int(radix) for radix in radices[fits][order]]
 
 
-def inverse_among_all(layout: Layout) -> Modes | None:
+def inverse_among_all(layout: Layout, *, still: bool = False) -> Modes | None:
     """Extents and strides of a left inverse among all radix systems, or None; for offsets below 512.
 
     >>> inverse_among_all(Layout((2, 3), (5, 3))), inverse_among_all(Layout((2, 2, 2), (3, 10, 3)))
     (([2, 3, 2], [3, -1, 4]), ([2, 2, 3, 2], [-7, 8, -3, 10]))
 
-    Raises SearchEnded where not all were looked at.
+    It leads to coordinates that are 0 along modes of stride 0; to others where none does so and they need not stand
+    `still`. Raises SearchEnded where not all were looked at.
     """
-    if layout.cosize > 512 or layout.size > 1 << 16:
+    if layout.cosize > 512:
         raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
+    steps, positions, extents = zip(*moving(layout), strict=True)
+    offsets = _make(extents, steps)
+    inverse = _among(_make(extents, positions), offsets)
+    if inverse is None and not still and offsets.size < layout.size:
+        inverse = _among(Layout(layout.size), layout)
+    return inverse
+
+
+def _among(coordinates: Layout, offsets: Layout) -> Modes | None:
+    """Extents and strides that take each of the offsets to one of the coordinates that have it."""
+    if offsets.size > MOST_SEARCHED:
+        raise SearchEnded(f"coordinates beyond the first {MOST_SEARCHED}")
     # Offset -> coordinates that have it; R may choose any of them.
     positions: dict[int, list[int]] = {}
-    for position, offset in enumerate(map(layout, range(layout.size))):
-        positions.setdefault(offset, []).append(position)
+    for position, offset in zip(listed(coordinates), listed(offsets), strict=True):
+        positions.setdefault(int(offset), []).append(int(position))
     # Offsets with few coordinates first: they leave the fewest choices.
     reached, highest = sorted(positions.items(), key=lambda pair: (len(pair[1]), pair[0])), max(positions)
     budget = CHOICES
