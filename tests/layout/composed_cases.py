@@ -715,11 +715,11 @@ def max_common_law(rng: random.Random, layout: AnyLayout) -> Case:
     def check(result: object) -> bool:
         numbers = list(range(result.size))  # type: ignore[attr-defined]
         inside = [result(i) for i in numbers]  # type: ignore[operator]
-        if not all(0 <= i < right.size for i in inside):
+        if not all(0 <= i < min(left.size, right.size) for i in inside):
             return False
         if [at(left, i) for i in inside] != numbers or [at(right, i) for i in inside] != numbers:
             return False
-        return not is_f2(right) or as_large_as_common(result.size, left, right)  # type: ignore[attr-defined]
+        return not is_f2(smaller_of(left, right)) or as_large_as_common(result.size, left, right)  # type: ignore[attr-defined]
 
     return call_of(algebra.max_common_layout, left, right), check  # type: ignore[arg-type]
 
@@ -729,9 +729,12 @@ def max_common_vector_law(rng: random.Random, layout: AnyLayout) -> Case:
     left, right = rng.choice(((layout, other), (other, layout)))
 
     def check(result: object) -> bool:
-        if is_f2(right):
+        if is_f2(smaller_of(left, right)):
             return as_large_as_common(result, left, right)  # type: ignore[arg-type]
-        places = [[{i for i in range(right.size) if at(side, i) == n} for side in (left, right)] for n in range(result)]  # type: ignore
+        places = [
+            [{i for i in range(min(left.size, right.size)) if at(side, i) == n} for side in (left, right)]
+            for n in range(result)
+        ]  # type: ignore
         return result == 1 or all(in_left & in_right for in_left, in_right in places)
 
     return call_of(algebra.max_common_vector, left, right), check  # type: ignore[arg-type]
@@ -749,11 +752,16 @@ def is_f2(layout: AnyLayout) -> bool:
     )  # type: ignore
 
 
+def smaller_of(left: AnyLayout, right: AnyLayout) -> AnyLayout:
+    """The one whose coordinates both have."""
+    return left if left.size < right.size else right
+
+
 def as_large_as_common(found: int, left: AnyLayout, right: AnyLayout) -> bool:
     """Up to n, 0, 1, ... n - 1 have the same places in both: n, or at least the power of two in it, is found."""
-    where = {value: i for i, value in enumerate(table(right))}
+    where = {value: i for i, value in enumerate(table(smaller_of(left, right)))}
     count = 0
-    while count in where and at(left, where[count]) == count:
+    while count in where and at(left, where[count]) == count == at(right, where[count]):
         count += 1
     return 1 << (count.bit_length() - 1) <= found <= count if count else found == 1
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from layout.cases import cases, generator
 from layout.texts import WRITERS, any_layout, basis_or_chain, tokens_read
 
 from cutepy.errors import LayoutError, NotationError
-from cutepy.layout import Chained, ComposedLayout, E, Layout, Swizzle, _, parse_layout, parse_tiler
+from cutepy.layout import (
+    Chained,
+    ComposedLayout,
+    E,
+    Layout,
+    Swizzle,
+    _,
+    make_identity_layout,
+    make_ordered_layout,
+    parse_layout,
+    parse_tiler,
+)
+from cutepy.layout.text.meaning import CALLS
+from cutepy.layout.text.parse import parse_expression
 from cutepy.layout.values.int_tuple import leaves
 
 LAYOUT = Layout((4, (2, 2)), (1, (4, 8)))
@@ -280,3 +295,61 @@ def test_tilers(text: str, tiler: object) -> None:
 def test_what_is_no_tiler(text: str) -> None:
     with pytest.raises(NotationError):
         parse_tiler(text)
+
+
+GIVEN = {
+    **dict.fromkeys(("Layout", "make_layout"), "((4,8),(8,1))"),
+    **dict.fromkeys(("Swizzle", "Sw", "S", "make_swizzle"), "(1,0,2)"),
+    **dict.fromkeys(("ComposedLayout", "Chained", "make_composed_layout"), "(S<1,0,2>,0,8:1)"),
+    **dict.fromkeys(("Mod", "Max", "Min", "ScaledBasis"), "(7,3)"),
+    "F2": "<2,1>",
+    "BitMap": "((2,1))",
+    "composition": "(S<1,0,2>,8:1)",
+    "make_ordered_layout": "((4,8),(1,0))",
+}
+KEYWORDS = {"shape": "5", "stride": "7", "order": "(0,1)", "offset": "3", "swizzle": "S<1,0,3>", "other": "1"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_keyword_of_a_call_counts_or_is_refused(name: str) -> None:
+    spelt, given = name.removesuffix("()"), GIVEN.get(name, "(4)")
+    read = 0
+    for around in ("{}", "4:{}", "{} o 0 o 8:1"):
+        with suppress(NotationError):
+            plain = parse_tiler(around.format(spelt + given))
+            read += 1
+            for keyword, value in KEYWORDS.items():
+                with suppress(NotationError):
+                    assert parse_tiler(around.format(f"{spelt}{given[:-1]},{keyword}={value}{given[-1]}")) != plain
+    assert read
+
+
+def test_arguments_are_those_that_python_would_pass() -> None:
+    calls = {call.__name__: call for call in (Layout, make_identity_layout, make_ordered_layout)}
+    calls["make_layout"] = Layout  # of a shape and a stride, as in C++
+    rng, read = generator("arguments of calls"), 0
+    for _case in range(cases(2000)):
+        arguments = rng.choices(("(2,3)", "(3,1)"), k=rng.randrange(3))
+        names = rng.choices(("shape", "stride", "order", "layout"), k=rng.randrange(3))
+        arguments += [f"{name}={rng.choice(('(2,3)', '(1,2)'))}" for name in names]
+        text = f"{rng.choice([*calls])}({', '.join(arguments)})"
+        with suppress(NotationError):
+            found = parse_layout(text)
+            read += 1
+            assert found == eval(text, dict(calls)), text
+    assert read > cases(200)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("get<x=1>((4,8):(1,4))", "takes modes without names"),
+        ("get<1>((4,8):(1,4), mode=0)", "then no mode="),
+        ("get((4,8):(1,4), mode=1, mode=0)", "get is given mode= twice"),
+        ("Layout(4, stride=1, stride=2)", "Layout is given stride= twice"),
+        ("4:F2(1,2)", r"F2\(\) does not take 2 numbers"),
+    ],
+)
+def test_what_is_said_twice_is_refused(text: str, words: str) -> None:
+    with pytest.raises(NotationError, match=words):
+        parse_expression(text)

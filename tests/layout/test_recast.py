@@ -131,8 +131,11 @@ def test_max_common_layout_is_common_and_largest() -> None:
         size = max_common_vector(left, right)
         assert common.size == size
         assert [left(common(i)) for i in range(size)] == list(range(size)) == [right(common(i)) for i in range(size)]
+        assert all(common(i) < min(left.size, right.size) for i in range(size))
         wide += size > 1
-        # no longer prefix of the right inverse is contiguous on the left
+        # no longer prefix of the right inverse of the smaller one is contiguous in the other
+        if left.size < right.size:
+            left, right = right, left
         inverse = right_inverse(right)
         longer = [n for n in range(size + 1, inverse.size + 1) if all(left(inverse(i)) == i for i in range(n))]
         for n in longer:

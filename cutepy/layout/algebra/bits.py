@@ -57,7 +57,8 @@ def from_f2(matrix: Iterable[Iterable[int]], shape: IntTuple | None = None) -> A
 
 
 def columns_of(function: OfBits | AnyLayout | Chained, bits: int | None = None) -> Columns | None:
-    """The columns of a map that is linear over XOR, None where it is not; `bits` of input, more than the size too."""
+    """The columns of a map that is linear over XOR, None where it is not, as with an offset; `bits` of input, more than
+    the size too."""
     if isinstance(function, OfBits):
         return tuple(function(1 << bit) for bit in range(bits or 0))
     if isinstance(function, (ComposedLayout, Chained)):

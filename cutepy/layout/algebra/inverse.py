@@ -84,12 +84,7 @@ def right_inverse(layout: Layout) -> Layout:
     Raises LayoutError where that search is cut off, after about a second.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.3.4.
     """
-    if has_basis(layout.stride):
-        return _by_axis(_right, layout)
-    # Overlapping modes: a coordinate may be reached in several ways, so search.
-    if not _spans(sorted(moving(layout))) and layout.size <= MOST_SEARCHED:
-        return largest_right_inverse(layout, layout)
-    return _right(layout)
+    return _by_axis(_right, layout) if has_basis(layout.stride) else _right(layout, anywhere=True)
 
 
 @operation(composed=_of_composed)
@@ -104,15 +99,17 @@ def left_inverse(layout: Layout) -> Layout:
     Raises LayoutError where no layout does that, and for negative offsets. Source: CuTe, `layout.hpp` (which refuses
     more).
     """
-    if has_basis(layout.stride):
-        return _by_axis(_left, layout)
-    return _left(layout, still=False)
+    return _by_axis(_left, layout) if has_basis(layout.stride) else _left(layout, anywhere=True)
 
 
-def _right(layout: Layout) -> Layout:
-    """The right inverse into the coordinates that are 0 along modes of stride 0."""
-    if _spans(sorted(moving(layout))):
-        return _chained_modes(moving(layout))
+def _right(layout: Layout, *, anywhere: bool = False) -> Layout:
+    """The right inverse, into coordinates that are 0 along modes of stride 0 unless it may lead `anywhere`."""
+    modes = sorted(moving(layout))
+    if _spans(modes):
+        return _chained_modes(modes)
+    # Overlapping modes: an offset may have several coordinates, so search.
+    if anywhere and layout.size <= MOST_SEARCHED:
+        return largest_right_inverse(layout, layout)
     extents, steps = coalesced(layout)
     # A step between such coordinates carries at most 1 into a mode of stride 0, so 2 coordinates along it are enough;
     # at the second of them offsets are below 0, where no inverse looks.
@@ -121,16 +118,17 @@ def _right(layout: Layout) -> Layout:
         tuple(step or -layout.cosize for step in steps),
     )
     if near.size > MOST_SEARCHED:
-        return _chained_modes(moving(layout))
+        return _chained_modes(modes)
     back = _make(near.shape, tuple(prod(extents[:mode]) for mode in range(len(extents))))
     return coalesce(composition(back, largest_right_inverse(near, layout)))
 
 
 def _chained_modes(modes: Moving) -> Layout:
-    """The largest right inverse that is made of whole modes: one of stride 1, one that continues it, and so on."""
+    """The largest right inverse made of whole modes, given in order of stride: one of stride 1, one that continues it,
+    and so on."""
     # For each stride the longest chain that begins with it: where it ends, its extents and positions.
     longest: dict[int, tuple[int, tuple[int, ...], tuple[int, ...]]] = {}
-    for step, position, extent in sorted(modes, reverse=True):
+    for step, position, extent in reversed(modes):
         end = step * extent
         end, extents, positions = longest.get(end, (end, (), ()))
         if step not in longest or end >= longest[step][0]:
@@ -139,14 +137,14 @@ def _chained_modes(modes: Moving) -> Layout:
     return from_modes(*coalesced(_make(extents, positions)))
 
 
-def _left(layout: Layout, *, still: bool = True) -> Layout:
-    """The left inverse, `still` into the coordinates that are 0 along modes of stride 0 only."""
+def _left(layout: Layout, *, anywhere: bool = False) -> Layout:
+    """The left inverse, into coordinates that are 0 along modes of stride 0 unless it may lead `anywhere`."""
     modes = sorted(moving(layout))
     if modes and modes[0][0] < 0:
         raise LayoutError(
             f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
         )
-    return (_radices(modes) if _spans(modes) else None) or some_left_inverse(layout, still=still)
+    return (_radices(modes) if _spans(modes) else None) or some_left_inverse(layout, anywhere=anywhere)
 
 
 def _radices(modes: Moving) -> Layout | None:

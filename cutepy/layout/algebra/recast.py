@@ -193,6 +193,8 @@ def _common(call: OfPlain, left: AnyLayout, right: AnyLayout) -> AnyLayout:
     known_sizes(call, left, right)
     if any(gives_coordinates(side) or has_basis(plain_part(side).stride) for side in (left, right)):
         raise LayoutError(f"{call.__name__}({left}, {right}): coordinates do not lie next to each other; use offsets")
+    if left.size < right.size:  # the coordinates of the smaller one are those that both have
+        left, right = right, left
     inverse = on_any(right_inverse, right)
     # left(right_inverse(i)) == i up to `length`; cut the inverse to whole modes plus a part of the next.
     length = _linear_length(left, inverse)
@@ -214,8 +216,8 @@ def max_common_layout(left: Layout, right: Layout) -> Layout:
     >>> print(max_common_layout(Layout((4, 8), (1, 4)), Layout((4, 8), (1, 8))))
     4:1
 
-    Largest among the beginnings of the right inverse of `right`. Raises LayoutError where that is refused.
-    Source: CuTe, `layout.hpp`.
+    Largest among the beginnings of the right inverse of `right`, or of `left` where that is smaller. Raises LayoutError
+    where that is refused. Source: CuTe, `layout.hpp`.
     """
     common = _common(max_common_layout, left, right)
     assert isinstance(common, Layout)
@@ -237,7 +239,10 @@ def max_common_vector(left: AnyLayout, right: Layout) -> int:
 
 
 def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
-    """The greatest n with `layout(inverse(i)) == i` for all i below n."""
+    """The greatest n, up to `inverse.size`, with `layout(inverse(i)) == i` for all i below n.
+
+    Of what is neither a layout nor linear over F2 (with an offset nothing is) every value is listed, up to 16 million.
+    """
     try:
         both = on_any(composition, layout, inverse)
     except LayoutError:
@@ -248,7 +253,7 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     columns = columns_of(both)
     if columns is not None:
         return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
-    wrong = first_deviation(listed(both))
+    wrong = first_deviation(listed(both))  # the first i whose value is not i
     return both.size if wrong is None else wrong
 
 

@@ -82,17 +82,17 @@ def largest_right_inverse(layout: Layout, asked: Layout) -> Layout:
     return coalesce(from_modes(best[1], best[2]))
 
 
-def some_left_inverse(layout: Layout, *, still: bool = False) -> Layout:
+def some_left_inverse(layout: Layout, *, anywhere: bool = True) -> Layout:
     """An R with `layout(R(layout(i))) == layout(i)`, or LayoutError where none is found.
 
     First among the radix systems in which no digit of a sum of offsets carries; then, for offsets below 512, among all
-    radix systems, and where coordinates share offsets among all ways to choose one for each: of those that are 0 along
-    modes of stride 0, and unless these stand `still` of all.
+    radix systems, and where coordinates share offsets among all ways to choose one for each: first of those that are 0
+    along modes of stride 0, then, if it may lead `anywhere`, of all.
     """
     require_known_sizes(*leaves(layout.shape), *leaves(layout.stride))
     why = "no layout maps its offsets back"
     try:
-        modes = carry_free_inverse(layout) or inverse_among_all(layout, still=still)
+        modes = carry_free_inverse(layout) or inverse_among_all(layout, anywhere=anywhere)
     except SearchEnded as ended:
         modes, why = None, f"no inverse was found; not searched: {ended}"
     if modes is None:
@@ -178,21 +178,21 @@ def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
     return [int(radix) for radix in radices[fits][order]]
 
 
-def inverse_among_all(layout: Layout, *, still: bool = False) -> Modes | None:
+def inverse_among_all(layout: Layout, *, anywhere: bool = True) -> Modes | None:
     """Extents and strides of a left inverse among all radix systems, or None; for offsets below 512.
 
     >>> inverse_among_all(Layout((2, 3), (5, 3))), inverse_among_all(Layout((2, 2, 2), (3, 10, 3)))
     (([2, 3, 2], [3, -1, 4]), ([2, 2, 3, 2], [-7, 8, -3, 10]))
 
-    It leads to coordinates that are 0 along modes of stride 0; to others where none does so and they need not stand
-    `still`. Raises SearchEnded where not all were looked at.
+    It leads to coordinates that are 0 along modes of stride 0, or `anywhere` where none does so. Raises SearchEnded
+    where not all were looked at.
     """
     if layout.cosize > 512:
         raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
     steps, positions, extents = zip(*moving(layout), strict=True)
     offsets = _make(extents, steps)
     inverse = _among(_make(extents, positions), offsets)
-    if inverse is None and not still and offsets.size < layout.size:
+    if inverse is None and anywhere and offsets.size < layout.size:
         inverse = _among(Layout(layout.size), layout)
     return inverse
 

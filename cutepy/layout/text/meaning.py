@@ -258,13 +258,11 @@ _ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
 
 def _layout(call: CallNode) -> AnyLayout:
     """The layout that a call of `Layout` or `make_layout` spells: of layouts, or of a shape and a stride."""
-    swizzle = call.keywords.get("swizzle")
+    swizzle = call.keywords.pop("swizzle", None)
     if swizzle is not None and not keeps(swizzle.value):
-        others = {name: node for name, node in call.keywords.items() if name != "swizzle"}
-        plain = _layout(CallNode(call.name, call.column, call.entries, others, call.fail))
         if not isinstance(swizzle.value, OfBits):
             raise call.wrong("takes a swizzle as swizzle=")
-        return chained(swizzle.value, 0, plain)
+        return chained(swizzle.value, 0, _layout(call))
     layouts = [entry.value for entry in call.entries if isinstance(entry.value, Layout)]
     if layouts and len(layouts) == len(call.entries):
         return layouts[0] if len(layouts) == 1 and call.name == "Layout" else make_layout(*layouts)
@@ -278,7 +276,7 @@ def _layout(call: CallNode) -> AnyLayout:
 def _composed(call: CallNode) -> object:
     entries = call.entries
     if len(entries) == 2 and "offset" in call.keywords:
-        entries = [entries[0], call.keywords["offset"], entries[1]]
+        entries = [entries[0], call.keywords.pop("offset"), entries[1]]
     if len(entries) < 2 or (call.name == "composition" and not isinstance(entries[0].value, OfBits)):
         raise call.wrong("is read where it joins a swizzle and a layout; compute others in Python")
     return compose(entries, call.fail, part_of_chain=True)
@@ -329,7 +327,7 @@ _SPELLINGS: dict[Callable[[CallNode], object], str] = {
     lambda call: call.entries[0].value if len(call.entries) == 1 else tuple(call.entries): "Size",
     lambda call: Swizzle(*call.integers((3,))): "Swizzle Sw S make_swizzle",
     _bit_map: "F2 BitMap",
-    _over: "F2(",
+    _over: "F2()",
     lambda call: call.integers((1,))[0]: "Int C constant Integer",
     lambda call: _basis(call, 1, *call.integers(range(1, 100))): "E",
     lambda call: _basis(call, *call.integers(range(2, 100))): "ScaledBasis",
@@ -405,8 +403,6 @@ FINDINGS: dict[str, Act] = {
     )
 }
 """What an expression may ask of accesses, copies and conversions; the answer says why."""
-_SPELT = frozenset("shape stride order offset swizzle loc ip".split())
-"""Keywords of the spellings of layouts."""
 _OF_MODES = frozenset({"get", "select", "take", "group_modes", *QUESTIONS})
 """What takes modes after the layout, which `mode=` and `<...>` name as well."""
 
@@ -500,15 +496,18 @@ class Meaning:
         """A spelling of a layout, or the result of a function; what the former refuses is an error at its name."""
         if self._computes(call):
             return self.computed(call, self.operands(call))
-        for name, node in call.keywords.items():
-            if name not in _SPELT:
-                raise call.fail(f"{call.name} takes no {name}=", node.column)
+        call = call.bare()
         try:
-            return CALLS[call.name](call.bare())
+            value = CALLS[call.name](call)
         except NotationError:
             raise
         except LayoutError as error:
             raise call.fail(str(error), call.column) from None
+        # Each spelling takes its keywords out of the call.
+        for name, node in call.keywords.items():
+            if name not in ("loc", "ip"):  # where in a program, as the CuTe DSL has it
+                raise call.fail(f"{call.name} takes no {name}=", node.column)
+        return value
 
     def operands(self, call: CallNode) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""

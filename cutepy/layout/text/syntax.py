@@ -8,7 +8,8 @@ A hand-written recursive descent over
     pair   := value [ ":" value ]                        shape:stride
     value  := number | name | "?" | basis | call | group, joined by + - * / // % ** and @
     group  := "(" [ whole { "," whole } ] ")"            also [ ; ] and < , > for tilers
-    call   := name ( "(" | "<" ) arguments ( ")" | ">" ) Layout<Shape<_4>,Stride<_1>>, make_layout(4, 1), E(0), ...
+    call   := name arguments [ arguments ]               Layout<Shape<_4>,Stride<_1>>, E(0), get<1>(4:1), ...
+    arguments                                            a group that may have name = whole, each name once: stride=1
     at     := call "(" coordinate ")"                    a layout at a coordinate or a slice; also ((4,8):(8,1))(2,_)
 
 Law: reading is linear in the text and never goes back further than one token, so a text of megabytes fails as fast as
@@ -183,7 +184,7 @@ _MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64
 """Types of sizes that a C++ type does not know: each is another unknown."""
 _TYPES = frozenset("layout composed_layout swizzle tile shape stride int_tuple coord step memref coord_tensor".split())
 """Types of the compiler's dialect, which hold a text."""
-_NUMBERS = frozenset("Int C constant Integer E ScaledBasis F2( floor ceiling Mod Max Min Stride make_stride".split())
+_NUMBERS = frozenset("Int C constant Integer E ScaledBasis F2() floor ceiling Mod Max Min Stride make_stride".split())
 """Calls that a stride may be, or be made of."""
 _POINTER = re.compile(r"\w*ptr\w*|counting_iter|tmem_|DescriptorIterator")
 _WORD = re.compile(r'"([a-z_]+)"')
@@ -361,6 +362,8 @@ class Reader:
             # name=value needs two tokens of look-ahead, so the text itself is looked at.
             keyword = _KEYWORD.match(tokens.text, tokens.next.column) if name else None
             if keyword:
+                if keyword.group(1) in keywords:
+                    raise tokens.error(f"{name} is given {keyword.group(1)}= twice")
                 tokens.take()
                 tokens.take()
                 keywords[keyword.group(1)] = self.composed()
@@ -449,8 +452,11 @@ class Reader:
         return self._counted(token, self._symbol(name, token.column))
 
     def _call(self, token: Token) -> TextNode:
-        """The call whose name is `token`; its opening bracket comes next."""
-        called = "F2(" if token.text == "F2" and self.tokens.sees("(") else token.text
+        """The call whose name is `token`; its opening bracket comes next.
+
+        `F2(3)` is a stride over F2 and `F2<1,3>` a map of bits: among the calls the one with round brackets is `F2()`.
+        """
+        called = "F2()" if token.text == "F2" and self.tokens.sees("(") else token.text
         if called not in self.calls:
             name = token.text[:LONGEST_NUMBER]
             # Suggest by lower case first: Shape and shape are different calls.
@@ -469,8 +475,10 @@ class Reader:
         entries, keywords, _ = self.listed(self.tokens.take(), token.text)
         self.templates -= template
         if template and called in self.functions and self.tokens.sees("("):  # get<1>(layout), as C++ has it
-            modes, (entries, keywords, _) = entries, self.listed(self.tokens.take(), token.text)
-            keywords = {**keywords, "mode": TextNode(token.column, tuple(modes))}
+            modes, named, (entries, keywords, _) = entries, keywords, self.listed(self.tokens.take(), token.text)
+            if named or "mode" in keywords:
+                raise self.tokens.error(f"{token.text}<...> takes modes without names, and then no mode=", token.column)
+            keywords["mode"] = TextNode(token.column, tuple(modes))
         return self._at(TextNode(token.column, CallNode(called, token.column, entries, keywords, self.tokens.error)))
 
     def _at(self, node: TextNode) -> TextNode:

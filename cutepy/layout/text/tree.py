@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeGuard
 
 from ...errors import NotationError
@@ -121,9 +122,10 @@ class CallNode:
         keywords = {name: bare(node) for name, node in self.keywords.items()}
         return replace(self, entries=list(map(bare, self.entries)), keywords=keywords)
 
-    def parts(self, *keywords: str) -> list[TextNode]:
-        """The parts, and after them those of the keywords that are given."""
-        return [*self.entries, *(self.keywords[key] for key in keywords if key in self.keywords)]
+    def parts(self, *names: str) -> list[TextNode]:
+        """The parameters of these names, by position and then by keyword; those keywords are taken out."""
+        by_keyword = takewhile(self.keywords.__contains__, names[len(self.entries) :])
+        return [*self.entries, *map(self.keywords.pop, by_keyword)]
 
     def integers(self, counts: Container[int]) -> list[int]:
         """The parts, which must be whole numbers, so many of them."""
