@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import traced
 from ported import Port, all_ports, bound_as, outcome
-from reader_cases import SHADERS, Shader
+from reader_cases import HUNDRED, SHADERS, Shader, body
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -99,6 +99,31 @@ def test_templates_signs_and_numbers_are_read_as_the_grammar_has_them() -> None:
     const f = .5e1f + 0x1p3 + 7h;
     """
     assert [node.text for node in parse(text)] == list("abcdef")
+
+
+@pytest.mark.parametrize(("text", "spaced"), [("--3", "- -3"), ("x--y", "x - -y"), ("x---y", "x - - -y")])
+def test_two_signs_are_a_decrement_after_a_target_alone(text: str, spaced: str) -> None:
+    assert parse(f"const c = {text};") == parse(f"const c = {spaced};")
+    assert parse("fn f() { for (;;k--) { k-- /* here */; } }") == parse("fn f() { for (;;k-=1) { k-=1; } }")
+
+
+NESTED = {
+    "(": lambda n: "(" * n + "1" + ")" * n,
+    "-": lambda n: "- " * n + "1",
+    "max": lambda n: "max(1, " * n + "1" + ")" * n,
+    "index": lambda n: "a[" * n + "1" + "]" * n,
+    "+": lambda n: "1" + "+ id.x" * (3 * n),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_what_nests_is_read_as_deep_as_tint_reads_it_or_refused(kind: str) -> None:
+    read, refused = (
+        body(f"var a: array<u32, 4>; y[0] = f32({NESTED[kind](depth)});", size="1") for depth in (100, 2000)
+    )
+    assert verify_shader(read, HUNDRED).verdicts
+    with pytest.raises(KernelError, match="too deep to be read"):
+        verify_shader(refused, HUNDRED)
 
 
 def test_a_refutation_of_a_shader_names_the_thread_and_the_line() -> None:

@@ -24,7 +24,11 @@ from .textures import UNKNOWN
 
 def read_shader(text: str, given: Bindings | None = None) -> ir.Kernel:
     """The kernel of the IR that a compute shader is. Raises KernelError, with the line, for what is not read."""
-    return ShaderReader(parse(text), given or Bindings()).kernel()
+    declarations = parse(text)
+    try:
+        return ShaderReader(declarations, given or Bindings()).kernel()
+    except RecursionError:
+        raise KernelError("an expression or a block nests too deep to be read; name parts of it") from None
 
 
 def verify_shader(text: str, given: Bindings | None = None, prover: str | None = None) -> Verification:

@@ -21,15 +21,16 @@ _TOKEN = re.compile(
     r"(?P<number>0[xX](?:[0-9a-fA-F]*\.?[0-9a-fA-F]*)(?:[pP][-+]?\d+)?[iufh]?"
     r"|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?[iufh]?)"
     r"|(?P<name>[^\W\d]\w*)"
-    r"|(?P<sign>->|<<=|>>=|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=(){}\[\];:,.@])"
+    r"|(?P<sign>->|<<=|>>=|\+\+|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=(){}\[\];:,.@])"
 )
 _BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
 
-#: Binary operators, the loosest first; those of one row are read from the left.
-_LEVELS = (
-    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
-    ("*", "/", "%"),
-)  # fmt: skip
+#: How tightly each binary operator binds; those of one row are read from the left.
+_LEVEL = {
+    sign: level
+    for level, row in enumerate("||  &&  |  ^  &  == !=  < <= > >=  << >>  + -  * / %".split("  "))
+    for sign in row.split()
+}
 _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
 
 
@@ -60,8 +61,13 @@ class SyntaxNode:
 
 
 def parse(text: str, line: int = 1) -> tuple[SyntaxNode, ...]:
-    """The declarations of a module, which begins on that line. Raises KernelError with the line where it is no WGSL."""
-    return _Parser(text, line).module()
+    """The declarations of a module, which begins on that line. Raises KernelError with the line where it is no WGSL, or
+    nests deeper than Python's stack."""
+    parser = _Parser(text, line)
+    try:
+        return parser.module()
+    except RecursionError:
+        raise KernelError(f"line {parser.line}: this nests too deep to be read") from None
 
 
 def _tokens(text: str, line: int) -> list[tuple[str, str, int]]:
@@ -234,7 +240,7 @@ class _Parser:
         """A type, or a number: comparisons in it stand in parentheses."""
         if self.tokens[self.at][0] == "name" and self.tokens[self.at + 1][1] in ("<", ",", ">", ">>", ">=", ">>="):
             return self.type()
-        return self.binary(7, template=True)
+        return self.expression(_LEVEL["<<"], template=True)
 
     # Statements.
 
@@ -292,9 +298,11 @@ class _Parser:
             self.take("=")
             return SyntaxNode("assign", line, "_", (None, self.expression()))
         target = self.unary()
-        if self.word in ("++", "--"):
-            one = SyntaxNode("number", line, "1")
-            return SyntaxNode("assign", line, self.take()[0] + "=", (target, one))
+        if self.word in ("++", "-"):
+            operator = self.take()[0]
+            if operator == "-":  # `--`: a token here alone, as in an expression it is two signs
+                self.take("-")
+            return SyntaxNode("assign", line, f"{operator}=", (target, SyntaxNode("number", line, "1")))
         if self.word in _ASSIGNS:
             return SyntaxNode("assign", line, self.take(), (target, self.expression()))
         if target.kind != "call":
@@ -350,23 +358,16 @@ class _Parser:
 
     # Expressions.
 
-    def expression(self) -> SyntaxNode:
-        return self.binary(0)
-
-    def binary(self, level: int, template: bool = False) -> SyntaxNode:
-        if level == len(_LEVELS):
-            return self.unary()
-        left = self.binary(level + 1, template)
-        while self.word in _LEVELS[level] and not (template and self.word.startswith(">")):
+    def expression(self, loosest: int = 0, template: bool = False) -> SyntaxNode:
+        """Operands of unary operators, joined by binary ones that bind as `_LEVEL` says, from the `loosest` on."""
+        left = self.unary()
+        while (level := _LEVEL.get(self.word, -1)) >= loosest and not (template and self.word.startswith(">")):
             line, operator = self.line, self.take()
-            left = SyntaxNode("binary", line, operator, (left, self.binary(level + 1, template)))
+            left = SyntaxNode("binary", line, operator, (left, self.expression(level + 1, template)))
         return left
 
     def unary(self) -> SyntaxNode:
         line = self.line
-        if self.word == "--":  # two signs
-            self.take()
-            return SyntaxNode("unary", line, "-", (SyntaxNode("unary", line, "-", (self.unary(),)),))
         if self.word == "&&":
             raise KernelError(f"line {line}: && has no left operand")
         if self.word in ("-", "!", "~", "&", "*"):
