@@ -36,6 +36,8 @@ from .rewrite_source import written
 
 #: Objects that one block may reach; more are a mistake that a kernel should hear of.
 MOST = 100_000
+#: Characters that say how a thing is reached; of a chain of objects each is reached through all before it.
+LONGEST_NAME = 200
 #: Bytes of an array of numbers that is compared; a larger one is data, which no kernel keeps its state in.
 MOST_BYTES = 1 << 20
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), type(...), range, slice, Expr, CodeType)
@@ -54,30 +56,31 @@ class Snapshot(Walk):
         for item in items:
             self.carried.setdefault(id(item.holder), set()).add(item.key)
         self.seen: dict[int, object] = {}
-        for name, value in sorted(frame.f_locals.items(), key=lambda named: named[0] not in cells):
-            if name[0] != ".":
-                self.reach(name, value)
+        names = sorted(frame.f_locals.items(), key=lambda named: named[0] not in cells)
+        #: What is reached and not yet noted, by how the program writes it.
+        self.pending = [(name, value) for name, value in names if name[0] != "."]
         self.globals(frame.f_globals, written(frame.f_code))
+        for name, value in self.pending:  # which grows meanwhile
+            self.note(name, value)
 
     def globals(self, namespace: Space, code: CodeType) -> None:
-        """What the globals mean that code mentions, and what it sets of them and of modules."""
+        """Watch what code with these globals means by the names that it reads (`CONFIG.tile`), and every name that it
+        sets, as a global and in each module that it reads, for the byte code does not say whose name it is."""
         used = references(code)
         spaces = [("", namespace)]
         for chain in used.outer:
             name, value = self.outer(namespace, chain)
-            self.reach(name, value)
+            self.pending.append((name, value))
             if isinstance(value, ModuleType) and not self.still(value.__name__):
                 spaces.append((f"{name}.", vars(value)))
         for name, space in spaces:
-            for stored in used.stored:
-                if stored in space:
-                    self.reach(name + stored, self.place(space, stored, name + stored))
+            self.pending += [(name + stored, self.place(space, stored, name + stored)) for stored in used.stored]
 
-    def reach(self, name: str, value: object) -> None:
-        """Note what `value` holds, and go on to its parts."""
+    def note(self, name: str, value: object) -> None:
+        """Watch what `value` holds, and go on to its parts."""
         if isinstance(value, _ATOMS) or id(value) in self.seen or self.is_fixed(value):
             return
-        self.seen[id(value)] = value
+        self.seen[id(value)], name = value, name[:LONGEST_NAME]
         if len(self.seen) > MOST:
             root = name.partition(".")[0].partition("[")[0]
             raise KernelError(
@@ -89,14 +92,13 @@ class Snapshot(Walk):
             self.function(name, value)
         elif isinstance(value, type):
             for _, space, names in class_spaces(value, self.still):
-                for key in names:
-                    self.reach(f"{name}.{key}", self.place(space, key, name))
+                self.pending += [(f"{name}.{key}", self.place(space, key, name)) for key in names]
             return
         else:
-            self.reach(name, type(value))
+            self.pending.append((name, type(value)))
             self.inside(name, value)
         for held in fields(value):
-            self.reach_all(self.held(self.without_items(held, getattr(value, "__dict__", None)), name))
+            self.pending += self.held(self.without_items(held, getattr(value, "__dict__", None)), name)
 
     def without_items(self, held: ContainerContents, holder: object) -> ContainerContents:
         """What a thing holds, with None for each item."""
@@ -112,18 +114,14 @@ class Snapshot(Walk):
 
         return replace(held, look=look)
 
-    def reach_all(self, members: Iterable[tuple[str, object]]) -> None:
-        for name, member in members:
-            self.reach(name, member)
-
     def inside(self, name: str, value: object) -> None:
         """What a thing holds beside its attributes; how far an iterator has come."""
         for kind, members in PARTS.items():
             if isinstance(value, kind):
-                self.reach_all([(name, getattr(value, member)) for member in members])
+                self.pending += [(name, getattr(value, member)) for member in members]
         held = contents(value)
         if held is not None:
-            self.reach_all(self.held(self.without_items(held, value), name))
+            self.pending += self.held(self.without_items(held, value), name)
         elif isinstance(value, bytearray):
             self.watch(partial(bytes, value), name)
         elif isinstance(value, np.ndarray) and value.dtype == object:
@@ -135,15 +133,15 @@ class Snapshot(Walk):
         elif isinstance(value, Iterator):
             self.watch(lambda: (length_hint(value, -1), repr(value)), name)
             if isinstance(value, enumerate | zip | map | filter | reversed):
-                self.reach(name, value.__reduce__()[1])
+                self.pending.append((name, value.__reduce__()[1]))
 
     def function(self, name: str, value: FunctionType) -> None:
         used, cells = references(value.__code__), cells_of(value)
-        self.reach_all(self.free(cells, used))
+        self.pending += self.free(cells, used)
         for stored in used.stored:
             if stored in cells:
                 self.content(cells[stored], stored)
-        self.reach_all([(name, value.__defaults__), (name, value.__kwdefaults__)])
+        self.pending += [(name, value.__defaults__), (name, value.__kwdefaults__)]
         self.globals(value.__globals__, value.__code__)
 
     def content(self, cell: CellType, name: str) -> object:

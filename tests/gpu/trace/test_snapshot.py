@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Callable
 from types import FrameType, ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu.trace.mutable_places import Item, items_of
 from cutepy.gpu.trace.python_state import is_of_library
@@ -42,6 +44,19 @@ def counter() -> Callable[[], int]:
     return count
 
 
+def nested(depth: int) -> list[object]:
+    made: list[object] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+def innermost(value: Any) -> Any:
+    while value:
+        value = value[0]
+    return value
+
+
 def bump(f: Callable[[], int]) -> None:
     f()
 
@@ -49,6 +64,7 @@ def bump(f: Callable[[], int]) -> None:
 CHANGES: dict[str, tuple[Callable[[], object], Callable[..., object]]] = {
     "a list": (lambda: [1, 2], lambda v: v.append(3)),
     "a list in a list": (lambda: [[1], 2], lambda v: v[0].append(3)),
+    "a list nested deep": (lambda: nested(2_000), lambda v: innermost(v).append(3)),
     "an item": (lambda: [1, 2], lambda v: v.__setitem__(0, 5)),
     "a dictionary": (lambda: {"a": 1}, lambda v: v.update(b=1)),
     "a value of a dictionary": (lambda: {"a": [1]}, lambda v: v["a"].clear()),
@@ -126,7 +142,7 @@ def test_more_than_can_be_looked_at_is_refused() -> None:
 
 def test_what_code_sets_of_a_users_module_is_its_state() -> None:
     text = "def f(look):\n    taken = look()\n    mine.{}\n    return taken.changed()\n"
-    for line, name in (("count = 5", "mine.count"), ("count.append(2)", "mine.count"), ("new = 3", None)):
+    for line, name in (("count = 5", "mine.count"), ("count.append(2)", "mine.count"), ("new = 3", "mine.new")):
         mine = ModuleType("mine_of_a_test")
         mine.count = [1]  # type: ignore[attr-defined]
         names: dict[str, object] = {"mine": mine, "__name__": "a_test"}
@@ -134,3 +150,19 @@ def test_what_code_sets_of_a_users_module_is_its_state() -> None:
         function = names["f"]
         assert callable(function)
         assert function(lambda: Snapshot(sys._getframe(1), (), {})) == name
+
+
+def makes_a_global() -> None:
+    global MADE_BY_A_TEST
+    MADE_BY_A_TEST = 1
+
+
+def test_a_global_that_a_function_makes_in_a_block_is_a_change() -> None:
+    @gpu.kernel
+    def makes(x, y):  # type: ignore[no-untyped-def]
+        if x[0] > 0:
+            makes_a_global()
+        y[0] = x[0]
+
+    with pytest.raises(KernelError, match="MADE_BY_A_TEST is changed inside if"):
+        makes.wgsl(np.ones(4, np.float32), np.zeros(4, np.float32))
