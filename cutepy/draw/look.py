@@ -122,6 +122,12 @@ class Look:
         own = self.style.own_colors
         return palette.color(number % len(own) if own else number, fade)
 
+    def expect_none(self, *options: Literal["color", "label"]) -> None:
+        """Raise DrawError for a colour or a label that is asked for of a picture that has its own."""
+        for what in options:
+            if (asked := getattr(self, what)) is not None:
+                raise DrawError(f"{what}={shown(asked)}: this picture has {what}s of its own")
+
     def labelled_by(self, *allowed: str) -> str | CellFunction:
         """The asked-for label, the first of `allowed` if none was asked for; DrawError for another name."""
         return _chosen("label", self.label, allowed)

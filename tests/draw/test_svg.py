@@ -31,6 +31,11 @@ def test_every_picture_is_well_formed_and_says_what_it_is(picture: tuple[str, Ca
     assert "light-dark(" in text
 
 
+def test_a_paint_of_covered_cells_alone_has_no_group() -> None:
+    root = ElementTree.fromstring(draw("(4,8):(8,1)", view="tree").svg())
+    assert all(len(group) for group in root.iter(f"{SVG}g"))
+
+
 def test_a_cell_knows_its_coordinate_and_its_offset() -> None:
     layout = Layout((4, (2, 3)), (6, (3, 1)))
     root = ElementTree.fromstring(draw(layout).svg())

@@ -52,6 +52,7 @@ from cutepy.layout import (
     zipped_divide,
     zipped_product,
 )
+from cutepy.tensor import FMA, make_tensor, universal_copy
 
 
 def rows(grid: Grid) -> list[list[str]]:
@@ -637,3 +638,40 @@ def test_a_long_vector_is_folded_into_its_cuts(size: int) -> None:
         (cut.columns, cut.labels, cut.caption) for cut in cuts
     ]
     assert [row.detail(0) for row in rows if row.detail] == [cut.detail(0) for cut in cuts if cut.detail]
+
+
+ASKED: dict[str, tuple[object, dict[str, object]]] = {
+    **{name: ("((2,2),8):((1,64),2)", {"view": name}) for name in ("grid", "memory", "tree", "banks")},
+    "tiles": ("(4,8):(8,1)", {"tiler": (2, 2)}),
+    "one tile": ("(4,8):(8,1)", {"tiler": (2, 2), "tile": (1, 0), "threads": Layout((2, 2), (2, 1))}),
+    "tv": ("((2,2),2,2):((4,1),8,2)", {"view": "tv"}),
+    "swizzle": ("S<1,0,2> o 0 o (4,2):(1,4)", {"view": "swizzle"}),
+    "steps": ("coalesce((4,8):(1,4))", {"view": "steps"}),
+    "compare": ([Layout((4, 8)), Layout((4, 8), (8, 1))], {"view": "compare"}),
+    "data": (make_tensor([*range(0, 64, 2)], Layout((4, 8), (8, 1))), {}),
+    "mma": (FMA, {}),
+    "copy": (universal_copy(4), {}),
+    "bits": (Swizzle(2, 0, 3), {}),
+    "moves": (convert(Layout((2, 4), (1, 2)), Layout((2, 4), (4, 1))), {}),
+}
+
+
+@pytest.mark.parametrize("what", ["color", "label"])
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_colour_or_a_label_that_is_asked_for_counts_or_is_refused(asked: str, what: str) -> None:
+    thing, options = ASKED[asked]
+
+    def shown(choice: object) -> tuple[object, ...]:
+        figure = draw(thing, **{what: choice}, **options).figure  # type: ignore[arg-type]
+        return tuple(grid.paints if what == "color" else grid.labels for grid in figure.grids)
+
+    with pytest.raises(DrawError, match=f"{what}='no such thing'") as refusal:
+        shown("no such thing")
+    names = re.findall(r"[a-z][a-z,]*(?=, |$)", str(refusal.value).partition(f"{what}s by ")[2].partition(", or by")[0])
+    for name in {*names} - {"none"}:
+        assert shown(name) != shown("none"), name
+    if names:
+        assert shown(lambda crd, value: 3) != shown("none")
+    else:
+        with pytest.raises(DrawError, match="of its own"):
+            shown(lambda crd, value: 3)

@@ -100,7 +100,8 @@ class _Printer:
         yield f'<g transform="translate({box.x} {box.y})">'
         yield f'<g transform="scale({box.cell_width} {box.cell_height})">'
         for paint, cells in _cells(box.grid).items():
-            yield f'<g class="{paint}" fill="{palette.css(paint, self.theme)}">{"".join(cells)}</g>'
+            if cells:
+                yield f'<g class="{paint}" fill="{palette.css(paint, self.theme)}">{"".join(cells)}</g>'
         yield '</g><g pointer-events="none">'
         # One path element a kind and weight: a grid of 4,096 cells has thousands of strokes.
         paths: dict[tuple[StrokeKind, int], list[str]] = {how: [] for how in _STROKES}
@@ -138,10 +139,13 @@ _printer = lru_cache(_Printer)
 
 
 def _cells(grid: Grid) -> dict[str, list[str]]:
-    """Cells by paint, drawn in units of a cell (`M3 5h1v1h-1` is column 3, row 5), each with its tooltip: 85 bytes."""
+    """The path of each cell by its paint, in units of a cell: `M3 5h2v1h-2` is column 3 of row 5, two places wide.
+
+    What is filled needs no fourth side. Where there are hints, each is a title in its path, which browsers show as a
+    tooltip. A cell of width 0, which one to its left covers, has no path.
+    """
     columns = grid.columns.size
     starts = [f'<path d="M{column} ' for column in range(columns)]
-    # Cells of one paint share a group, and each is a closed unit square with its tooltip.
     hints = _all_escaped(grid.hints) or [""] * len(grid.paints)
     before, after = ('"><title>', "</title></path>") if grid.hints else ('"/>', "")
     groups: dict[str, list[str]] = {paint: [] for paint in dict.fromkeys(grid.paints)}

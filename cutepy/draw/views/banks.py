@@ -163,7 +163,8 @@ class Swizzled:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """A swizzle by itself: the bits of an offset, and above which bit each of them is flipped.
+    """A swizzle by itself: the bits of an offset, the highest first, and below each what it becomes: `b0^b2` is bit 0,
+    flipped where bit 2 is 1.
 
     >>> from cutepy import draw
     >>> draw("S<1,0,2>", view=Bits()).figure.grids[0].labels
@@ -174,6 +175,7 @@ class Bits:
         """Two rows: the bits that go in, and those that come out."""
         if not isinstance(thing, Swizzle):
             raise DrawError(f"bits are drawn of a swizzle, S<B,M,S>, not of a {type(thing).__name__}")
+        look.expect_none("color", "label")
         # Result bit target + i is offset bit target + i XOR offset bit source + i, for i < bits.
         source, target = _ends(thing)
         bits = list(reversed(range(max(1, thing.base + abs(thing.shift) + thing.bits))))

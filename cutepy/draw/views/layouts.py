@@ -168,12 +168,18 @@ class Tree:
         # Rows: depth + 1 levels of the shape, then the strides; columns: the leaves.
         labels, hints = [""] * (count * (depth + 2)), [""] * (count * (depth + 2))
         paints, spans = [palette.GAP] * len(labels), dict[int, int]()
-        by_level = look.colored_by("level", "leaf", "none") == "level"
+        look.expect_none("label")
+        color = look.colored_by("level", "leaf", "none")
         steps = ((depth + 1, leaf, 1, str(step), f"stride {step}") for leaf, step in enumerate(leaves(plain.stride)))
         for row, column, span, label, hint in chain(_nodes(plain.shape, 0, 0, ()), steps):
             cell = row * count + column
             labels[cell], hints[cell], spans[cell] = label, hint, span
-            paints[cell] = f"g{min(2 * row, 14)}" if by_level and row <= depth else palette.PLAIN
+            if not isinstance(color, str):
+                paints[cell] = paint_from(color((row, column), label))
+            elif color == "leaf" and span == 1:
+                paints[cell] = look.hue(column)
+            else:
+                paints[cell] = f"g{min(2 * row, 14)}" if color == "level" and row <= depth else palette.PLAIN
         rows = tuple((text, 1) for text in ["shape", *[""] * depth, "stride"])
         grid = Grid(
             Axis(tuple(range(depth + 2)), (rows,)),

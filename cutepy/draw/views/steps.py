@@ -70,6 +70,7 @@ class Steps:
 
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid for each operand that is a layout, and one for the result."""
+        look.expect_none("color", "label")
         call = _as_expression(thing)
         grids, notes = _drawn(call, look)
         sentences = [str(step) for step in getattr(thing, "steps", ())]
