@@ -22,7 +22,8 @@ Factor = tuple[int, list[int]]
 
 
 def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
-    """One flat layout for each list of modes, in the order of the last one's strides, with shared modes merged.
+    """One flat layout for each operand, given by its modes: as many of the same sizes in each operand; in the order
+    of the last one's strides, with shared modes merged.
 
     >>> row_major, column_major = [Layout(4, 6), Layout(6, 1)], [Layout(4, 1), Layout(6, 4)]
     >>> [str(x) for x in zipped([row_major, row_major])], [str(x) for x in zipped([column_major, row_major])]

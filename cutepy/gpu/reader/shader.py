@@ -24,9 +24,8 @@ from .textures import UNKNOWN
 
 def read_shader(text: str, given: Bindings | None = None) -> ir.Kernel:
     """The kernel of the IR that a compute shader is. Raises KernelError, with the line, for what is not read."""
-    declarations = parse(text)
     try:
-        return ShaderReader(declarations, given or Bindings()).kernel()
+        return ShaderReader(parse(text), given or Bindings()).kernel()
     except RecursionError:
         raise KernelError("an expression or a block nests too deep to be read; name parts of it") from None
 

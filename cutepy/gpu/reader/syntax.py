@@ -257,30 +257,19 @@ class _Parser:
     def statement(self) -> SyntaxNode:
         self.attributes()
         line, word = self.line, self.word
-        if word == "{":
-            return self.block()
-        if word == "if":
-            return self.branch()
-        if word == "for":
-            return self.counted()
-        if word == "while":
+        heads = {"{": self.block, "if": self.branch, "for": self.counted, "loop": self.loop, "switch": self.switch}
+        if word in heads:
+            return heads[word]()
+        if word in ("while", "continuing"):
             self.take()
-            return SyntaxNode("while", line, "", (self.expression(), self.block()))
-        if word == "loop":
-            self.take()
-            return self.loop(line)
-        if word == "switch":
-            self.take()
-            return self.switch(line)
-        if word == "continuing":
-            self.take()
-            return SyntaxNode(word, line, "", (self.block(),))
+            test = (self.expression(),) if word == "while" else ()
+            return SyntaxNode(word, line, "", (*test, self.block()))
         if word in ("break", "continue", "discard", "return"):
             self.take()
-            test = word == "break" and self.skip("if")
-            value = self.expression() if test or (word == "return" and self.word != ";") else None
+            ends = word == "break" and self.skip("if")
+            value = self.expression() if ends or (word == "return" and self.word != ";") else None
             self.take(";")
-            return SyntaxNode("break_if" if test else word, line, "", (value,))
+            return SyntaxNode("break_if" if ends else word, line, "", (value,))
         if word == "const_assert":
             self.take()
             made = SyntaxNode(word, line, "", (self.expression(),))
@@ -330,28 +319,30 @@ class _Parser:
         self.take(")")
         return SyntaxNode("for", line, "", (start, test, update, self.block()))
 
-    def loop(self, line: int) -> SyntaxNode:
+    def loop(self) -> SyntaxNode:
         """A `loop`: its body and, if there is one, its `continuing` block."""
+        line = self.line
+        self.take("loop")
         body = self.block()
         last = body.parts[-1] if body.parts else None
         if last is not None and last.kind == "continuing":
             return SyntaxNode("loop", line, "", (SyntaxNode("block", body.line, "", body.parts[:-1]), last.part(0)))
         return SyntaxNode("loop", line, "", (body, None))
 
-    def switch(self, line: int) -> SyntaxNode:
+    def switch(self) -> SyntaxNode:
+        line = self.line
+        self.take("switch")
         value = self.expression()
         self.attributes()
         self.take("{")
         cases: list[SyntaxNode] = []
         while not self.skip("}"):
             at, chosen = self.line, []
-            if self.skip("default"):
-                chosen.append(SyntaxNode("name", at, "default"))
-            else:
+            if self.word != "default":
                 self.take("case")
-                while self.word not in (":", "{"):
-                    chosen.append(SyntaxNode("name", at, self.take()) if self.word == "default" else self.expression())
-                    self.skip(",")
+            while self.word not in (":", "{"):
+                chosen.append(SyntaxNode("name", at, self.take()) if self.word == "default" else self.expression())
+                self.skip(",")
             self.skip(":")
             cases.append(SyntaxNode("case", at, "", (self.block(), *chosen)))
         return SyntaxNode("switch", line, "", (value, *cases))

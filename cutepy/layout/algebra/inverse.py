@@ -113,13 +113,11 @@ def _right(layout: Layout, *, anywhere: bool = False) -> Layout:
     extents, steps = coalesced(layout)
     # A step between such coordinates carries at most 1 into a mode of stride 0, so 2 coordinates along it are enough;
     # at the second of them offsets are below 0, where no inverse looks.
-    near = _make(
-        tuple(extent if step else 2 for extent, step in zip(extents, steps, strict=True)),
-        tuple(step or -layout.cosize for step in steps),
-    )
-    if near.size > MOST_SEARCHED:
+    shape = tuple(extent if step else 2 for extent, step in zip(extents, steps, strict=True))
+    if prod(shape) > MOST_SEARCHED:
         return _chained_modes(modes)
-    back = _make(near.shape, tuple(prod(extents[:mode]) for mode in range(len(extents))))
+    near = _make(shape, tuple(step or -layout.cosize for step in steps))
+    back = _make(shape, tuple(prod(extents[:mode]) for mode in range(len(extents))))
     return coalesce(composition(back, largest_right_inverse(near, layout)))
 
 

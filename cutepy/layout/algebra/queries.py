@@ -238,13 +238,11 @@ def is_injective(layout: AnyLayout) -> bool:
 def _apart(modes: Modes, layout: AnyLayout) -> bool:
     """True if modes along one axis, (stride, extent) in order of stride, give different offsets at different
     coordinates."""
-    if modes and modes[0][0] == 0:
-        return False
     # Modes in order of stride: with stride > span of the smaller ones, an offset determines its coordinate.
     span = 0
     for step, extent in modes:
         if step <= span:
-            return not _collide(modes, layout)
+            return step > 0 and not _collide(modes, layout)
         span += (extent - 1) * step
     return True
 
