@@ -174,12 +174,9 @@ class Tree:
         for row, column, span, label, hint in chain(_nodes(plain.shape, 0, 0, ()), steps):
             cell = row * count + column
             labels[cell], hints[cell], spans[cell] = label, hint, span
-            if not isinstance(color, str):
-                paints[cell] = paint_from(color((row, column), label))
-            elif color == "leaf" and span == 1:
-                paints[cell] = look.hue(column)
-            else:
-                paints[cell] = f"g{min(2 * row, 14)}" if color == "level" and row <= depth else palette.PLAIN
+            level = f"g{min(2 * row, 14)}" if row <= depth else palette.PLAIN
+            hues = {"level": level, "leaf": look.hue(column) if span == 1 else palette.PLAIN, "none": palette.PLAIN}
+            paints[cell] = hues[color] if isinstance(color, str) else paint_from(color((row, column), label))
         rows = tuple((text, 1) for text in ["shape", *[""] * depth, "stride"])
         grid = Grid(
             Axis(tuple(range(depth + 2)), (rows,)),

@@ -174,15 +174,11 @@ class _Parser:
 
     def declaration(self) -> SyntaxNode:
         attributes, line = self.attributes(), self.line
-        word = self.word
-        if word == "struct":
-            self.take()
+        if self.skip("struct"):
             name = self.name()
             self.take("{")
-            members = self.listed(self.member, "}")
-            return SyntaxNode("struct", line, name, members)
-        if word == "fn":
-            self.take()
+            return SyntaxNode("struct", line, name, self.listed(self.member, "}"))
+        if self.skip("fn"):
             name = self.name()
             self.take("(")
             parameters = self.listed(self.member, ")")
@@ -191,13 +187,11 @@ class _Parser:
                 self.attributes()
                 result = self.type()
             return SyntaxNode("function", line, name, (self.block(), result, *parameters), attributes)
-        if word == "alias":
-            self.take()
+        if self.skip("alias"):
             name = self.name()
             self.take("=")
             made = SyntaxNode("alias", line, name, (self.type(),))
-        elif word == "const_assert":
-            self.take()
+        elif self.skip("const_assert"):
             made = SyntaxNode("const_assert", line, "", (self.expression(),))
         else:
             made = self.variable(attributes)
@@ -270,11 +264,7 @@ class _Parser:
             value = self.expression() if ends or (word == "return" and self.word != ";") else None
             self.take(";")
             return SyntaxNode("break_if" if ends else word, line, "", (value,))
-        if word == "const_assert":
-            self.take()
-            made = SyntaxNode(word, line, "", (self.expression(),))
-        else:
-            made = self.simple()
+        made = SyntaxNode(word, line, "", (self.expression(),)) if self.skip("const_assert") else self.simple()
         self.take(";")
         return made
 

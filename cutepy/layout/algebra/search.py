@@ -11,7 +11,7 @@ A left inverse R reads an offset as digits in the radix of its extents. If no di
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import gcd
+from math import gcd, prod
 from operator import mul
 
 from ...errors import LayoutError
@@ -27,8 +27,6 @@ Reached = list[tuple[int, list[int]]]
 """Offsets, each with its coordinates."""
 MOST_COMPARED = 1 << 25
 """How many offsets the search for a right inverse compares before it gives up: about half a second."""
-
-
 MOST_SEARCHED = 1 << 16
 """How many coordinates a search looks at."""
 
@@ -155,10 +153,7 @@ def carry_free_inverse(layout: Layout) -> Modes | None:
     if inverse is None:
         return None
     # The last extent must reach the greatest offset.
-    highest = layout.cosize - 1
-    for radix in inverse[0]:
-        highest //= radix
-    return [*inverse[0], highest + 1], inverse[1]
+    return [*inverse[0], (layout.cosize - 1) // prod(inverse[0]) + 1], inverse[1]
 
 
 def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
@@ -191,10 +186,8 @@ def inverse_among_all(layout: Layout, *, anywhere: bool = True) -> Modes | None:
         raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
     steps, positions, extents = zip(*moving(layout), strict=True)
     offsets = _make(extents, steps)
-    inverse = _among(_make(extents, positions), offsets)
-    if inverse is None and anywhere and offsets.size < layout.size:
-        inverse = _among(Layout(layout.size), layout)
-    return inverse
+    others = anywhere and offsets.size < layout.size
+    return _among(_make(extents, positions), offsets) or (_among(Layout(layout.size), layout) if others else None)
 
 
 def _among(coordinates: Layout, offsets: Layout) -> Modes | None:

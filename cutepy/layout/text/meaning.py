@@ -369,11 +369,8 @@ class Finding:
     """
 
     def __init__(self, module: str, name: str, layouts: int) -> None:
-        self._function, self.__name__, self.layouts = (
-            LazyFunction(f"cutepy.layout.algebra.{module}", name),
-            name,
-            layouts,
-        )
+        self._function = LazyFunction(f"cutepy.layout.algebra.{module}", name)
+        self.__name__, self.layouts = name, layouts
 
     @property
     def __signature__(self) -> Signature:
