@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Each starts some Pythons, the tests a hundred: what one compiles is there for the next, whatever the surroundings say.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test check bench docs explorer mesh fuzz laws clean
 .DELETE_ON_ERROR:
 
@@ -16,8 +19,6 @@ demo: $(VENV)/.cutepy-run
 	@tools/drivers.sh
 	$(BIN)/python examples/demo.py
 
-# The tests start some hundred Pythons: what one of them compiles is there for the next, whatever the surroundings say.
-test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.cutepy-test
 	@tools/drivers.sh
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)

@@ -3,6 +3,7 @@
 Law: every test is run once, by one worker, unless the worker dies with it; that test has failed, and is not run again.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdist.scheduler import LoadFileScheduling
@@ -14,6 +15,17 @@ TOGETHER = {
 }  # fmt: skip
 
 
+class Numbered(list[str]):
+    """Tests, each with its number at hand: a list looks through 18,000 names for the number of one."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        super().__init__(tests)
+        self._numbers = {test: number for number, test in enumerate(tests)}
+
+    def index(self, test: str, *_ends: Any) -> int:
+        return self._numbers[test]
+
+
 class Scheduling(LoadFileScheduling):
     """Files by the worker that has nothing else to do, those of `TOGETHER` by one."""
 
@@ -21,8 +33,16 @@ class Scheduling(LoadFileScheduling):
         file: str = super()._split_scope(nodeid)
         return TOGETHER.get(file.rpartition("/")[2], file)
 
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:  # else it collected others
+            self.registered_collections[node] = Numbered(collection)
+
     def _reschedule(self, node: Any) -> None:
-        """A worker runs a test once it has the next one: with fewer than two it would wait for ever."""
+        """A worker runs a test once it has the next one: with fewer than two it would wait for ever. One that takes the
+        place of another is given none before it has collected them."""
+        if node not in self.registered_collections:
+            return
         super()._reschedule(node)
         if not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
             self._reschedule(node)

@@ -30,26 +30,30 @@ class Worker:
     st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(1, 3), st.lists(st.integers(0, 5)), st.randoms()
 )
 def test_every_test_runs_once_whatever_workers_die(files: list[int], count: int, deaths: list[int], random) -> None:
-    """`deaths`: how many tests run before the next worker dies."""
+    """`deaths`: how many tests run before the next worker dies, whether the one before it has been replaced or not."""
     tests = [f"tests/test_{file}.py::test_{n}" for file, length in enumerate(files) for n in range(length)]
     scheduling = Scheduling(
         SimpleNamespace(getvalue=lambda name: ["x"] * count, option=SimpleNamespace(loadscopereorder=False))
     )
     workers: list[Worker] = []
+    collecting: list[Worker] = []
 
     def start() -> None:
         workers.append(Worker(len(workers)))
+        collecting.append(workers[-1])
         scheduling.add_node(workers[-1])
-        scheduling.add_node_collection(workers[-1], tests)
-        if scheduling.collection_is_completed:
-            scheduling.schedule()
 
     for _ in range(count):
         start()
     ran: list[str] = []
-    while running := [worker for worker in workers if worker.runs]:
+    while running := [worker for worker in workers if worker.runs or worker in collecting]:
         worker = random.choice(running)
-        if deaths and len(ran) >= deaths[0]:
+        if worker in collecting:
+            collecting.remove(worker)
+            scheduling.add_node_collection(worker, tests)
+            if scheduling.collection_is_completed:
+                scheduling.schedule()
+        elif deaths and len(ran) >= deaths[0]:
             deaths = [len(ran) + more for more in deaths[1:2]] + deaths[2:]
             crashed = scheduling.remove_node(worker)
             assert crashed == tests[worker.given[0]]

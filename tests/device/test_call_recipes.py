@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import z3
+from shares import ALL
 
 from cutepy import gpu, ops
 from cutepy.gpu import CallCache
@@ -139,7 +140,7 @@ def test_a_recipe_gives_the_launches_of_the_operation(
 ) -> None:
     _, operation = OPERATIONS[name]
     compared = 0
-    for operands in calls(name, device, 80):
+    for operands in calls(name, device, 80 if ALL else 40):
         before = len(watched.served)
         operation(*operands)
         if len(watched.served) == before:
@@ -148,7 +149,7 @@ def test_a_recipe_gives_the_launches_of_the_operation(
         wanted = watched.long_way(lambda operands=operands: operation(*operands), monkeypatch)  # type: ignore[misc]
         assert texts(found) == texts(wanted), [str(x) for x in operands]
         compared += 1
-    assert compared > 10
+    assert compared > (10 if ALL else 3)
     assert watched.failed <= 6
 
 

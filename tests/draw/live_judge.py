@@ -28,16 +28,16 @@ PICTURE = """((host) => {
 """For each grid and cell of a picture: where it is, what is said of it, which cells are framed once it is clicked."""
 
 FEW, CHUNK = 256, 512
-"""Cells of a picture of which each is judged always; cells that are asked of a browser at once."""
+"""Cells of a picture of which each is judged where nothing else is said; cells that are asked of a browser at once."""
 TIP = "document.querySelector('.cutepy-tip:not([hidden])')?.textContent"
 SUM = re.compile(r"→ ((?:-?\d+·-?\d+)(?: \+ -?\d+·-?\d+)*) = (-?\d+)(?:, (-?\d+) \+ (-?\d+) = (-?\d+))?")
 SWIZZLED = re.compile(r"→ S<(\d+),(\d+),(-?\d+)>: ([01]+) \^ ([01]+) = ([01]+) = (\d+)$")
 
 
-def heard(page: Page | FirefoxPage, *, every: int = 1) -> list[list]:
+def heard(page: Page | FirefoxPage, *, every: int = 1, few: int = FEW) -> list[list]:
     """What each picture of a page says: by grid and cell, the cell's path, its text, the frames after a click.
 
-    `every` leaves out cells of pictures of more than `FEW`.
+    `every` leaves out cells of pictures of more than `few`.
     """
     count = "[...document.querySelectorAll('[data-live]')].map((host) => Math.max(...[...host.querySelectorAll"
     found = []
@@ -49,7 +49,7 @@ def heard(page: Page | FirefoxPage, *, every: int = 1) -> list[list]:
                 PICTURE.replace("NUMBER", str(number))
                 .replace("FROM", str(start))
                 .replace("MOST", str(CHUNK))
-                .replace("STEP", str(1 if cells <= FEW else every))
+                .replace("STEP", str(1 if cells <= few else every))
             )
             for start in range(0, cells, CHUNK)
         ]

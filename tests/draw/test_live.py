@@ -14,20 +14,27 @@ from explore.picture_laws import random_case
 from firefox import FirefoxPage, find_firefox
 from gallery import GALLERY
 from live_judge import count_sums, false_sums, heard, judged, reacts
+from shares import ALL
 
 from cutepy.docs import fence, figure, live_script
 from cutepy.draw import Drawing, drawing_of
 from cutepy.draw.live import live_data, script
 
 KILOBYTES = 30
-LAYOUTS = 25
+LAYOUTS = 25 if ALL else 8
 
 
-def opened(page: Page | FirefoxPage, folder: Path, drawings: list[Drawing]) -> list:
+def show(page: Page | FirefoxPage, folder: Path, drawings: list[Drawing]) -> None:
+    """A page of these pictures."""
     figures = "".join(figure(drawing, {}, 'class="cutepy"', "") for drawing in drawings)
     path = folder / "live.html"
     path.write_text(f"<!doctype html><meta charset=utf-8><body>{figures}{live_script(None)}", encoding="utf-8")
     page.open(path)
+
+
+def opened(page: Page | FirefoxPage, folder: Path, drawings: list[Drawing]) -> list:
+    """What each picture of such a page says."""
+    show(page, folder, drawings)
     return heard(page)
 
 
@@ -176,5 +183,5 @@ def test_the_mouse_the_keyboard_and_a_finger(page: Page, tmp_path: Path) -> None
     page.resize(1280, 900)
     drawings = [make() for make in GALLERY.values()]
     live = [drawing for drawing in drawings if live_data(drawing.figure)]
-    opened(page, tmp_path, drawings)
+    show(page, tmp_path, drawings)
     assert {number: silent for number in range(len(live)) if (silent := [*reacts(page, number)])} == {}

@@ -5,8 +5,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 from small_kernels import Small, laws, lines
 
 from cutepy.gpu.ir import (
@@ -123,7 +124,7 @@ def results(kernel: Kernel) -> list[np.ndarray]:
     return arrays
 
 
-@settings(max_examples=400)
+@tries(400)
 @given(kernels_of_runs())
 def test_the_kernel_computes_the_same(small: Small) -> None:
     for before, after in zip(results(small.kernel), results(join_neighbours(small.kernel)), strict=True):

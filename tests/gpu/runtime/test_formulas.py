@@ -5,6 +5,7 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy.gpu.runtime.formulas import Formula, evaluate, least_of, simplified, text_of, without_implied
 
@@ -46,6 +47,7 @@ def value_of(formula: Formula, values: dict[str, int]) -> float:
     return float(eval(text, {}, dict(values)))
 
 
+@tries(100)
 @given(numbers, st.tuples(*[st.integers(-2, 5)] * 3).filter(lambda each: each[2]), st.integers(0, 2))
 def test_a_formula_is_not_below_its_least_and_has_the_value_of_the_simpler_one(
     formula: Formula, each: tuple[int, ...], slack: int
@@ -65,11 +67,13 @@ def judge(forms: list[Formula], fewer: list[Formula], numbers: range) -> None:
         assert wanted is found, (fewer, named)
 
 
+@tries(100)
 @given(st.lists(conditions, max_size=6))
 def test_the_truth_of_all_is_the_same(forms: list[Formula]) -> None:
     judge(forms, without_implied([*forms, DIVIDES]), range(-2, 5))
 
 
+@tries(100)
 @given(st.lists(conditions, max_size=6), st.lists(st.integers(1, 4), min_size=3, max_size=3))
 def test_bounds_are_used(forms: list[Formula], least: list[int]) -> None:
     """What holds of all numbers that are so large follows from their bounds, and none is left out that does not."""

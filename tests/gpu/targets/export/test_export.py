@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import tries
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
@@ -187,7 +188,7 @@ _TRUTHS = st.recursive(
 def test_javascript_computes_what_python_does() -> None:
     found: list[tuple[Formula, dict[str, int]]] = []
 
-    @settings(max_examples=300, database=None)
+    @settings(tries(300), database=None)
     @given(st.one_of(_INTEGERS, _TRUTHS), st.integers(-(2**31), 2**31), st.integers(-9, 9), st.integers(0, 99))
     def collect(formula: Formula, a: int, b: int, size: int) -> None:
         found.append((formula, {"a": a, "b": b, "size": size}))
@@ -205,7 +206,7 @@ def test_javascript_computes_what_python_does() -> None:
     assert [int(line) for line in ran.stdout.split()] == [evaluate(formula, values) for formula, values in found]
 
 
-@settings(max_examples=400, database=None)
+@tries(400)
 @given(st.one_of(_INTEGERS, _TRUTHS), st.integers(-(2**31), 2**31), st.integers(-9, 9), st.integers(0, 99))
 def test_a_simplified_formula_is_equal_and_what_is_least_is(formula: Formula, a: int, b: int, size: int) -> None:
     values, least = {"a": a, "b": b, "size": size}, {"a": -(2**31), "b": -9, "size": 0}

@@ -9,7 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from cutepy.gpu import default_device, open_device
 HOSTS = Path(__file__).parents[4] / "examples" / "hosts"
 NAMES = ("saxpy", "softmax", "transpose", "matmul", "attention", "own gather")
 CRATES = Path("/usr/share/cargo/registry")
+Host = Callable[[list[list[str]]], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def device() -> None:
 
 
 @pytest.fixture(scope="module")
-def in_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The host in C, compiled against what the wheel of wgpu-py has."""
     import wgpu
 
@@ -50,33 +53,65 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     flags = [f"-I{native}", f"-L{native}", "-l:libwgpu_native-release.so", f"-Wl,-rpath,{native}", "-lcjson"]
     command = [compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", HOSTS / "host.c", *flags, "-o", made]
     subprocess.run(command, check=True, timeout=100)
-    return [str(made)]
+    return str(made)
 
 
-@pytest.fixture(scope="module")
-def in_python() -> list[str]:
-    return [sys.executable, str(HOSTS / "host.py")]
+#: Runs the host once for each line of arguments, in one Python: what it ends with, as a list of JSON.
+EACH = """
+import json, runpy, sys
+said = []
+for sys.argv in map(json.loads, sys.stdin):
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        said.append("")
+    except SystemExit as error:
+        said.append(error.code)
+print(json.dumps(said))
+"""
 
 
-def launched(host: list[str], case: Case, folder: Path) -> tuple[str, dict[str, np.ndarray]]:
-    """What a host says, and the arrays afterwards."""
-    (folder / "kernel.json").write_text(case.description)
-    given = [f"{name}={n}" for name, n in case.numbers.items()]
-    for name, array in case.buffers.items():
-        (folder / name).write_bytes(array.tobytes())
-        given.append(f"{name}={folder / name}")
-    # Without cutepy: the host finds nothing of this repository.
+def by_python(calls: list[list[str]]) -> list[str]:
+    """What the host in Python says of each call. Without cutepy: it finds nothing of this repository."""
+    lines = "".join(json.dumps([str(HOSTS / "host.py"), *call]) + "\n" for call in calls)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    run = subprocess.run(
-        [*host, folder / "kernel.json", case.name, *given],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
+    ran = subprocess.run(
+        [sys.executable, "-c", EACH], input=lines, env=environment, capture_output=True, text=True, timeout=100
     )
-    out = {k: np.frombuffer((folder / k).read_bytes(), x.dtype).reshape(x.shape) for k, x in case.buffers.items()}
-    return ("" if run.returncode == 0 else run.stderr.splitlines()[-1] if run.stderr else "?"), out
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)  # type: ignore[no-any-return]
+
+
+def by_command(host: str, calls: list[list[str]]) -> list[str]:
+    """What a host says of each call, a process each."""
+    runs = [subprocess.run([host, *call], capture_output=True, text=True, timeout=100) for call in calls]
+    return ["" if run.returncode == 0 else run.stderr.splitlines()[-1] if run.stderr else "?" for run in runs]
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest) -> Host:
+    """The host in the language that the test is given."""
+    if request.getfixturevalue("language") == "python":
+        return by_python
+    return partial(by_command, request.getfixturevalue("in_c"))
+
+
+def launched(host: Host, cases: list[Case], folder: Path) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """What a host says of each call, and the arrays afterwards."""
+    calls = []
+    for number, case in enumerate(cases):
+        own = folder / str(number)
+        own.mkdir()
+        (own / "kernel.json").write_text(case.description)
+        for name, array in case.buffers.items():
+            (own / name).write_bytes(array.tobytes())
+        given = [f"{name}={n}" for name, n in case.numbers.items()] + [f"{name}={own / name}" for name in case.buffers]
+        calls.append([str(own / "kernel.json"), case.name, *given])
+    found = []
+    for number, (case, said) in enumerate(zip(cases, host(calls), strict=True)):
+        bytes_of = {key: (folder / str(number) / key).read_bytes() for key in case.buffers}
+        out = {k: np.frombuffer(bytes_of[k], x.dtype).reshape(x.shape) for k, x in case.buffers.items()}
+        found.append((said, out))
+    return found
 
 
 def test_a_device_is_without_what_it_shall_not_have(device: None) -> None:
@@ -88,47 +123,40 @@ def test_a_device_is_without_what_it_shall_not_have(device: None) -> None:
         open_device(without=["warps"])
 
 
-@pytest.mark.parametrize("language", ["in_python", "in_c"])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_host_launches_what_python_does(
-    device: None, language: str, name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    host = request.getfixturevalue(language)
-    for case in sized(name, 2):
-        said, out = launched(host, case, tmp_path)
-        assert said == ""
+@pytest.mark.parametrize("language", ["python", "c"])
+def test_a_host_launches_what_python_does(device: None, language: str, host: Host, tmp_path: Path) -> None:
+    cases = [case for name in NAMES for case in sized(name, 2)]
+    for case, (said, out) in zip(cases, launched(host, cases, tmp_path), strict=True):
+        assert said == "", case.name
         for key, want in case.wanted.items():
             same(out[key], want)
 
 
-@pytest.mark.parametrize("language", ["in_python", "in_c"])
-def test_a_host_refuses_and_writes_nothing(
-    device: None, language: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    host = request.getfixturevalue(language)
+@pytest.mark.parametrize("language", ["python", "c"])
+def test_a_host_refuses_and_writes_nothing(device: None, language: str, host: Host, tmp_path: Path) -> None:
     (case, *_) = sized("transpose", 1)
-    wrong = [
-        ({"M": 0}, "M"),
-        ({"x.offset": 64}, ": x" if language == "in_c" else ": x has "),
-        ({"y.stride[0]": 1}, "y overlaps itself"),
-    ]
-    changed = [(case.changed(change), said) for change, said in wrong]
     packed = replace(case, numbers={name: n for name, n in case.numbers.items() if "." not in name})
     x, longer = case.buffers["x"], np.zeros(case.buffers["x"].size + 4, np.float32)
-    too_large = "x" if language == "in_c" else f"x has {longer.nbytes} bytes, it takes {x.nbytes}"
-    changed += [
+    wrong = [
+        (case.changed({"M": 0}), "M"),
+        (case.changed({"x.offset": 64}), ": x" if language == "c" else ": x has "),
+        (case.changed({"y.stride[0]": 1}), "y overlaps itself"),
         (packed.changed({"z": 3}), "it takes no z"),
         (packed.changed({"M": 19.5}), "19.5"),
         (replace(packed, buffers={**packed.buffers, "z": x}), "it takes no z"),
-        (replace(packed, buffers={**packed.buffers, "x": longer}), too_large),
+        (
+            replace(packed, buffers={**packed.buffers, "x": longer}),
+            "x" if language == "c" else f"x has {longer.nbytes} bytes, it takes {x.nbytes}",
+        ),
     ]
-    for one, said in changed:
-        found, out = launched(host, one, tmp_path)
-        assert found.startswith(f"{case.name}: ") and said in found
+    # A file of strides that a call gives may be longer.
+    right = [packed, replace(case, buffers={**case.buffers, "x": np.append(x, longer)})]
+    found = launched(host, [*(one for one, _ in wrong), *right], tmp_path)
+    for (one, said), (answer, out) in zip(wrong, found[: len(wrong)], strict=True):
+        assert answer.startswith(f"{case.name}: ") and said in answer
         assert all(np.array_equal(out[key], array) for key, array in one.buffers.items())
-    for one in (packed, replace(case, buffers={**case.buffers, "x": np.append(x, longer)})):
-        said, out = launched(host, one, tmp_path)  # a file of strides that a call gives may be longer
-        assert said == "" and np.array_equal(out["y"], case.wanted["y"])
+    for answer, out in found[len(wrong) :]:
+        assert answer == "" and np.array_equal(out["y"], case.wanted["y"])
 
 
 RUST = """
@@ -210,8 +238,9 @@ def test_the_host_in_rust_launches_what_python_does(device: None, tmp_path: Path
             "NOT TESTED: the crates wgpu and pollster are not here (crates.io); main.rs is read by rustfmt alone"
         )
     assert built.returncode == 0, built.stderr[-3000:]
-    for case in sized("softmax", 2):
-        said, out = launched([str(tmp_path / "rust" / "target" / "debug" / "host")], case, tmp_path)
+    cases = list(sized("softmax", 2))
+    host = partial(by_command, str(tmp_path / "rust" / "target" / "debug" / "host"))
+    for case, (said, out) in zip(cases, launched(host, cases, tmp_path), strict=True):
         assert said == ""
         for key, want in case.wanted.items():
             same(out[key], want)
