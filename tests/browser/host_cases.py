@@ -30,8 +30,8 @@ class Case:
         return replace(self, numbers={**self.numbers, **numbers})
 
 
-def sized(name: str, rounds: int) -> Iterator[Case]:
-    """Calls at random sizes."""
+def sized(name: str, rounds: int, *, computed: bool = True) -> Iterator[Case]:
+    """Calls at random sizes; with what is wanted of each, unless nothing is to be `computed`."""
     case, random, function = CASES[name], np.random.default_rng(len(name) + 7), None
     for _ in range(rounds):
         kernel, arguments, static = case.call(**{n: int(random.integers(*ends)) for n, ends in case.ranges.items()})
@@ -41,7 +41,8 @@ def sized(name: str, rounds: int) -> Iterator[Case]:
         names = [buffer["name"] for buffer in function.data["buffers"]]
         arrays = [np.array(engine.memory) for engine in call.engines]
         before = [array.copy() for array in arrays]
-        interpret(kernel._form(call).kernel, arrays, call.params)
+        if computed:
+            interpret(kernel._form(call).kernel, arrays, call.params)
         held = [dict(zip(names, some, strict=True)) for some in (before, arrays)]
         yield Case(function.name, description_text([function]), numbers, *held)
 
