@@ -12,11 +12,12 @@ import pytest
 from chromium import find_chromium
 from explore.browser import Browser
 from explore.questions import ACCESS, asked, expressions, shown
+from shares import ALL
 
 from cutepy.draw import drawing_of
 from cutepy.explore.pack import Explorer, links_of
 
-CASES = 500
+CASES = 500 if ALL else 125
 MEGABYTES = 10
 
 

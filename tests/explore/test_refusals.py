@@ -9,13 +9,14 @@ from collections import defaultdict
 import pytest
 from explore.questions import asked
 from layout.texts import random_call
+from shares import ALL
 
 from cutepy.draw.views.steps import refused
 from cutepy.errors import CutepyError, NotationError
 from cutepy.layout import Layout
 from cutepy.layout.text.parse import parse_expression
 
-REFUSED = 120
+REFUSED = 120 if ALL else 40
 
 
 def refusals() -> list[tuple[str, CutepyError]]:
