@@ -6,7 +6,6 @@ any adapter, Tint through one of Dawn's null backend: both parse and validate, a
 subgroups are Tint's alone. Only that is timed: tracing is not. Exits with 1 where a text is refused.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from time import perf_counter, process_time
 from typing import Any
 
 TESTS = Path(__file__).parents[1] / "tests"
-os.environ["CUTEPY_LAWS"] = "all"  # every kernel, not the share of a run of the tests
 sys.path[:0] = [str(TESTS / "suites"), str(TESTS / "gpu"), str(TESTS)]
 
 import control_forms  # noqa: E402  found through the path above

@@ -6,7 +6,6 @@ the f32 product of 4096 as CUDA C++, as WGSL and by cuBLAS. Each difference is p
 """
 
 import ctypes
-import os
 import statistics
 import sys
 import time
@@ -17,7 +16,6 @@ import numpy as np
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
-os.environ["CUTEPY_LAWS"] = "all"  # every kernel, not the share of a run of the tests
 sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / room) for room in ("gpu", "", "device"))]
 
 from every_kernel import every_kernel  # noqa: E402  found by the path above

@@ -6,7 +6,6 @@ claim that z3 decides is decided by both, alone; a disagreement is a claim that 
 times are those of z3's questions, of CPU. Exits with 1 where they disagree.
 """
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from statistics import median
 from time import perf_counter
 
 TESTS = Path(__file__).parents[1] / "tests"
-os.environ["CUTEPY_LAWS"] = "all"  # every kernel, not the share of a run of the tests
 sys.path[:0] = [str(TESTS / "suites"), str(TESTS / "gpu"), str(TESTS)]
 
 from ported import LIMITS, all_ports  # noqa: E402  found through the path above

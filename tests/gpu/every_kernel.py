@@ -12,7 +12,6 @@ import numpy as np
 import operation_cases
 import traced
 from operation_cases import Recorded, recorded
-from shares import ALL
 
 import cutepy.gpu
 from cutepy import ops
@@ -26,9 +25,7 @@ from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.tensor import as_tensor, f32
 from cutepy.tensor.functions import FUNCTIONS
 
-#: Random calls of each operation; `make laws` and tools see more of them, and more types of products.
-OPERATION_CALLS = 10 if ALL else 4
-TYPES = "float32", "float16", "int32", "uint32"
+OPERATION_CALLS = 10
 
 
 @cache
@@ -96,7 +93,7 @@ def _run_products_and_sums() -> None:
     g = np.random.default_rng(0)
     plans = (None, Plan((64, 64, 8), (8, 8), stages=2, unrolled=True), Plan((32, 64, 16), (8, 16)), SKINNY)
     for number, (m, n, k) in enumerate(((64, 64, 32), (70, 33, 17), (1, 1, 1), (13, 150, 40))):
-        for dtype in TYPES if ALL else ("float32", TYPES[1 + number % 3]):
+        for dtype in ("float32", "float16", "int32", "uint32"):
             a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
             plan = plans[number] if dtype == "float32" else None
             ops.matmul(a, b, plan=plan, engine="interpreter")
@@ -105,7 +102,7 @@ def _run_products_and_sums() -> None:
         a, b = (g.random(shape, dtype=np.float32) for shape in ((70, 40), (40, 130)))
         ops.matmul(a, b, plan=plan, engine="interpreter")
         ops.matmul(a, b, plan=plan, engine="interpreter", epilogue=lambda c: c * 2)
-    for dtype in TYPES:
+    for dtype in ("float32", "float16", "int32", "uint32"):
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
             ops.sum(view, engine="interpreter")
