@@ -59,9 +59,11 @@ def simplified(formula: Formula) -> Formula:
     >>> simplified(("and", ("==", ("%", 32, 4), 0), ("or", ("==", "n", 1), ("==", "n", 1))))
     ('==', 'n', 1)
     """
-    if not isinstance(formula, tuple):
-        return formula
-    op, *parts = formula[0], *map(simplified, formula[1:])
+    return _node(formula[0], *map(simplified, formula[1:])) if isinstance(formula, tuple) else formula
+
+
+def _node(op: str, *parts: Formula) -> Formula:
+    """An operation on simplified formulas, simplified."""
     if op in ("+", "*", "and", "or"):
         flat = [p for part in parts for p in (part[1:] if isinstance(part, tuple) and part[0] == op else (part,))]
         terms, numbers = [p for p in flat if not isinstance(p, int)], [p for p in flat if isinstance(p, int)]
@@ -73,12 +75,12 @@ def simplified(formula: Formula) -> Formula:
         return (op, *terms) if len(terms) > 1 else terms[0] if terms else number
     if all(isinstance(part, int) for part in parts):
         return evaluate((op, *parts), {})
-    if op in ("//", "%") and parts[1:] == [1]:
+    if op in ("//", "%") and parts[1:] == (1,):
         return parts[0] if op == "//" else 0
     if op == "<=" and 0 in parts:
         low, high = [([*side[1:]] if isinstance(side, tuple) and side[0] == "+" else [side]) for side in parts]
         left, right = _not_negative(low, high), _not_negative(high, low)
-        return op, simplified(("+", *left)), simplified(("+", *right))
+        return op, _node("+", *left), _node("+", *right)
     return op, *parts
 
 
@@ -94,7 +96,7 @@ def _factor(term: Formula) -> int:
 
 def _not_negative(mine: Sequence[Formula], others: Sequence[Formula]) -> list[Formula]:
     """The terms of a side of a comparison without those of a factor below 0, and those of the other side instead."""
-    taken: list[Formula] = [simplified(("*", term, -1)) for term in others if _factor(term) < 0]
+    taken: list[Formula] = [_node("*", term, -1) for term in others if _factor(term) < 0]
     return [term for term in mine if _factor(term) >= 0] + taken
 
 
@@ -176,7 +178,7 @@ def _with(equal: Mapping[Formula, Formula], least: Mapping[str, int], formula: F
         return 1
     if op == "==" and isinstance(parts[0], int):
         parts.reverse()
-    return simplified((op, *sorted(parts, key=repr)) if op in ("+", "*") else (op, *parts))
+    return _node(op, *(sorted(parts, key=repr) if op in ("+", "*") else parts))
 
 
 def _bounds(conditions: Sequence[Formula]) -> tuple[dict[Formula, int], dict[Formula, int], list[Formula]]:
