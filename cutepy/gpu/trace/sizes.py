@@ -65,7 +65,7 @@ class KernelSize(Size):
         return NotImplemented if right is None else self.context.compared(op, self.poly, right)
 
     def __hash__(self) -> int:
-        return hash((id(self.context), frozenset(self.poly.items())))
+        return hash((id(self.context), self.poly))
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -113,7 +113,7 @@ class Sizes(Context):
     Tables by the number of an unknown: `names`, its parameter; `units`, what the parameter counts, as a divisor and the
     size that it divides; `highs`, the most that it may be; `sources`, the formula of one that is read of the call.
     `letters`: name of a size -> its polynomial.
-    `derived`: polynomial that is a parameter of its own -> name of that and the polynomial.
+    `derived`: polynomial that is a parameter of its own -> the name of that.
     `formulas`: parameter, derived or not, that the kernel uses -> what the host computes for it.
     `conditions`: polynomial -> that it has to be 0 or more, looked at by the host at each call.
     `places`: parameter of a stride or an offset -> by how much it is multiplied, and the name of its tensor.
@@ -129,8 +129,8 @@ class Sizes(Context):
         self.highs: dict[int, int] = {}
         self.sources: dict[int, Formula] = {}
         self.letters: dict[str, Poly] = {}
-        self.derived: dict[frozenset[tuple[Monomial, int]], tuple[str, Poly]] = {}
-        self.conditions: dict[frozenset[tuple[Monomial, int]], Condition] = {}
+        self.derived: dict[Poly, str] = {}
+        self.conditions: dict[Poly, Condition] = {}
         self.formulas: dict[str, Formula] = {}
         self.places: dict[str, tuple[int, str]] = {}
         self.taken = set(taken)
@@ -240,13 +240,12 @@ class Sizes(Context):
             if self.interval(poly)[1] > LARGEST:
                 self.require(-poly + LARGEST, f"{self.text(poly)} <= {LARGEST}")
             return self._sum(poly)
-        key = frozenset(poly.items())
-        if key not in self.derived:
+        if poly not in self.derived:
             if not self.not_negative(poly):
                 self.require(poly, f"{self.text(poly)} >= 0")
             self.require(-poly + LARGEST, f"{self.text(poly)} <= {LARGEST}")
-            self.derived[key] = self._unique(f"size_{len(self.derived)}"), poly
-        name, _ = self.derived[key]
+            self.derived[poly] = self._unique(f"size_{len(self.derived)}")
+        name = self.derived[poly]
         self.formulas[name] = self.formula(poly)
         return ir.param(name, u32, **self._derived_range(poly))
 
@@ -292,7 +291,7 @@ class Sizes(Context):
 
     def require(self, poly: Poly, text: str, *, stated: bool = False) -> None:
         """What the host has to see at each call."""
-        self.conditions.setdefault(frozenset(poly.items()), Condition(poly, text, stated))
+        self.conditions.setdefault(poly, Condition(poly, text, stated))
 
     # What the host computes.
 
@@ -323,7 +322,7 @@ class Sizes(Context):
             form = self.sum_of(-self.at_least[seen], products)
             found += [form] if form.terms else []
             seen += 1
-        for name, poly in list(self.derived.values()):
+        for poly, name in list(self.derived.items()):
             one: Affine[ir.Expr, int] = Affine({ir.param(name, u32, **self._derived_range(poly)): 1}, 0)
             difference = one.plus(self.sum_of(poly, products), -1)
             if difference.terms:
@@ -338,7 +337,7 @@ class Sizes(Context):
         """The parameters that are products of a number and two others, with these: of several ways the one whose first
         factor is the longest."""
         made: dict[Monomial, tuple[int, ir.Expr]] = {}
-        for name, poly in self.derived.values():
+        for poly, name in self.derived.items():
             [(monomial, c), *more] = poly.items()
             if c >= 1 and not more:
                 made[monomial] = c, ir.param(name, u32, **self._derived_range(poly))
@@ -359,7 +358,7 @@ class Sizes(Context):
         """How each parameter reads, that number of times."""
         known = {self.names[number]: (1, self._word(number)) for number in self.names}
         known |= self.places | {self.names[number]: unit for number, unit in self.units.items()}
-        return known | {name: (1, self.text(poly)) for name, poly in self.derived.values()}
+        return known | {name: (1, self.text(poly)) for poly, name in self.derived.items()}
 
     def _derived_range(self, poly: Poly) -> dict[str, int]:
         return {"lo": min(max(0, self.interval(poly)[0]), LARGEST), "hi": LARGEST}

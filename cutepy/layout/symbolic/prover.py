@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,20 +57,9 @@ class Context:
         self.lows[fresh] = self.first[fresh] = low
         return fresh
 
-    def not_negative(self, poly: Poly, depth: int = 3) -> bool:
+    def not_negative(self, poly: Poly) -> bool:
         """True if `poly >= 0` follows."""
-        if poly.is_not_negative(self.lows):
-            return True
-        if depth == 0:
-            return False
-        below = [monomial for monomial, coefficient in poly.items() if coefficient < 0]
-        for known in self.at_least:
-            for monomial in below:
-                if known.get(monomial, 0) < 0:
-                    factor = -(-poly[monomial] // known[monomial])
-                    if self.not_negative(poly.plus(known, -factor), depth - 1):
-                        return True
-        return False
+        return _not_negative(poly, tuple(self.lows.items()), tuple(self.at_least))
 
     def positive(self, poly: Poly) -> bool:
         """True if `poly >= 1` follows."""
@@ -105,8 +95,8 @@ class Context:
         for chosen in [[number] for number in names] + ([names] if len(names) > 1 else []):
             for number in chosen:
                 self.lows[number] += 1
-            answer = None if self.impossible() else question(poly)
-            if answer is not None:
+            answer = question(poly)
+            if answer is not None and not self.impossible():
                 self.assumed += [Assumption(number, Poly.of(self.lows[number] - 1)) for number in chosen]
                 return answer
             for number in chosen:
@@ -259,6 +249,29 @@ class Context:
                 term *= factor**exponent
             total += term
         return sympy.expand(total) if total.is_Add else total
+
+
+@lru_cache(1 << 13)
+def _not_negative(poly: Poly, lows: tuple[tuple[int, int], ...], at_least: tuple[Poly, ...]) -> bool:
+    """True if `poly >= 0` follows of the least values of unknowns, and of polynomials from 0 on. A trace asks the same
+    for each tensor, and of each element."""
+    return _follows(poly, dict(lows), at_least, 3)
+
+
+def _follows(poly: Poly, lows: dict[int, int], at_least: tuple[Poly, ...], depth: int) -> bool:
+    """The same, of so many of these polynomials: each is taken off as often as makes a negative term vanish."""
+    if poly.is_not_negative(lows):
+        return True
+    if depth == 0:
+        return False
+    below = [monomial for monomial, coefficient in poly.items() if coefficient < 0]
+    for known in at_least:
+        for monomial in below:
+            if known.get(monomial, 0) < 0:
+                factor = -(-poly[monomial] // known[monomial])
+                if _follows(poly.plus(known, -factor), lows, at_least, depth - 1):
+                    return True
+    return False
 
 
 def _contains(monomial: Monomial, product: Monomial) -> bool:

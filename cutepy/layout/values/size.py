@@ -50,6 +50,9 @@ class Poly(dict[Monomial, int]):
 
     __slots__ = ()
 
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict that may change has none
+        return hash(frozenset(self.items()))
+
     @staticmethod
     def of(value: int) -> Poly:
         """The polynomial that is a number."""
@@ -305,7 +308,7 @@ class Size:
         return self.context.decided(self.context.is_less, left - right, "less")
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.poly.items()))
+        return hash(self.poly)
 
     def __index__(self) -> int:
         raise Undecided(self.context, "table", self.poly)
