@@ -480,6 +480,31 @@ def test_a_polynomial_above_its_least_values_is_the_same_there() -> None:
             assert value_of(above, at) == value_of(poly, moved)
 
 
+def test_equal_polynomials_have_one_hash() -> None:
+    """In whatever order their terms were added."""
+    rng = random.Random("hash")
+    for _case in range(100):
+        terms = [Poly.unknown(rng.randrange(3)) * rng.choice([1, -1, 2]) + rng.randint(0, 2) for _term in range(5)]
+        one, other = Poly(), Poly()
+        for term in terms:
+            one = one + term
+        for term in rng.sample(terms, len(terms)):
+            other = other + term
+        assert one == other and hash(one) == hash(other) and len({one, other, one + 1}) == 2
+
+
+def test_an_answer_is_about_what_is_known_when_it_is_asked() -> None:
+    """Also where the same was asked before, with less known."""
+    context = Context()
+    n, m = (Poly.unknown(context.number(1)) for _size in range(2))
+    assert not context.not_negative(n - m)
+    context.at_least.append(n - m)
+    assert context.not_negative(n - m) and not context.not_negative(n - 2)
+    context.lows[0] += 1
+    assert context.not_negative(n - 2)
+    assert not Context({0: 1, 1: 1}).not_negative(n - m)
+
+
 def value_of(poly: Poly, at: dict[int, int]) -> int:
     return sum(c * prod(at[number] ** exponent for number, exponent in monomial) for monomial, c in poly.items())
 

@@ -154,7 +154,8 @@ def _uncollected() -> Iterator[None]:
 class Traced:
     """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
     the kernel, with what it prints. `asked` tells that it is another on a device without subgroups; `arena` is where it
-    was traced, up to its first program: its text is the same whoever asks for it, and the interpreter asks for none.
+    was traced, up to its first program, and of a form for unknown sizes up to its proof: its text is the same whoever
+    asks for it, and the interpreter asks for none.
 
     `views` are the arrays with other elements between those that were given: what is `ready` to print writes none of
     these, where `kernel` is not proven to keep inside its shapes.
@@ -181,18 +182,19 @@ class Traced:
 
     def printed(self) -> "Traced":
         """The same, with the program that everything else is made of."""
-        if self.arena is not None:
+        if not self.programs:
             with new_arena(self.arena):
                 self.kernel = with_wider_vectors(self.kernel)
                 self.ready = confine(self.kernel, self.views)
                 self.programs["naga", True] = compile_kernel(self.ready)
-            self.arena = None
+            self.arena = None if self.plan is None else self.arena
         return self
 
     def judged(self) -> "Traced":
         """The same form for unknown sizes, with what its proof asks of them."""
         if self.proven is None and self.plan is not None:
-            found = conditions_for_all_sizes(self.kernel)
+            found = conditions_for_all_sizes(self.kernel, self.arena)
+            self.arena = None
             self.numbers = any(self._number(p) for form in found or () for p in form.terms)
             self.proven = found is not None and not (_is_stated(self.kernel) and needs_checks(self.ready))
             if found is None:

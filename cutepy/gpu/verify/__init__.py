@@ -152,13 +152,13 @@ def _of_some_size(verdict: Verdict) -> Verdict:
     return replace(verdict, status=Status.UNDECIDED, reason=why, witness=None)
 
 
-def conditions_for_all_sizes(kernel: Kernel) -> tuple[Affine[Expr, int], ...] | None:
+def conditions_for_all_sizes(kernel: Kernel, arena: Arena | None = None) -> tuple[Affine[Expr, int], ...] | None:
     """Where these sums of parameters are 0 or less, every access of `kernel` is inside, and its loops end: as it is
     printed, unchecked; or, where that rests on what the user says of data, with the runtime's checks. None where it is
-    not proven."""
-    if needs_checks(kernel) and drop_stated(kernel) is kernel:
+    not proven. What the `arena` of its trace knows of expressions serves the proof."""
+    if needs_checks(kernel, arena) and drop_stated(kernel) is kernel:
         return None
-    with _modelled(kernel, 32) as model:
+    with _modelled(kernel, 32, arena) as model:
         found = decide_all(model)
         found += (
             [decide_loops(model), *decide_bounds(model, _racing(model))] if drop_stated(kernel) is not kernel else []
@@ -204,7 +204,7 @@ _BY_BARRIERS = frozenset({Claim.NO_RACES, Claim.WRITTEN_BEFORE_READ})
 Z3_CLAIMS = _BY_BARRIERS | {Claim.IN_BOUNDS, Claim.INSIDE_ITS_SHAPE}
 
 
-def needs_checks(kernel: Kernel) -> bool:
+def needs_checks(kernel: Kernel, arena: Arena | None = None) -> bool:
     """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
     lowering. What the user says of data proves nothing here: where it is not so, nothing outside is to be written."""
     kernel = drop_stated(kernel)
@@ -217,12 +217,12 @@ def needs_checks(kernel: Kernel) -> bool:
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
         # The unlowered form too where lowering widened an array beyond its length: only there the padding is out of
         # bounds.
-    return not all(_is_inside(form, size) for form in forms for size in _sizes(ready, Limits()))
+    return not all(_is_inside(form, size, arena) for form in forms for size in _sizes(ready, Limits()))
 
 
-def _is_inside(kernel: Kernel, size: int) -> bool:
+def _is_inside(kernel: Kernel, size: int, arena: Arena | None) -> bool:
     """Whether the loops of `kernel` are bounded and its accesses in bounds, with so many threads in a subgroup."""
-    with _modelled(kernel, size) as model:
+    with _modelled(kernel, size, arena) as model:
         return decide_loops(model).status is Status.PROVEN and is_in_bounds(model, _racing(model))
 
 
@@ -270,9 +270,9 @@ _KEPT = 8
 
 
 @contextmanager
-def _modelled(kernel: Kernel, size: int) -> Iterator[Model]:
-    """The model of `kernel` with so many threads in a subgroup, in its arena."""
-    arena, model = _LAST.pop((kernel, size), (None, None))
+def _modelled(kernel: Kernel, size: int, arena: Arena | None = None) -> Iterator[Model]:
+    """The model of `kernel` with so many threads in a subgroup, in its arena: the one given, or one of its own."""
+    arena, model = _LAST.pop((kernel, size), (arena, None))
     with new_arena(arena) as own:
         model = understood(kernel, size) if model is None else model
         yield model

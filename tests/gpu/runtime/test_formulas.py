@@ -57,6 +57,7 @@ def test_a_formula_is_not_below_its_least_and_has_the_value_of_the_simpler_one(
     least = least_of(formula, {name: number - slack for name, number in values.items()})
     assert least is None or least <= value
     assert value_of(simplified(formula), values) == value
+    assert simplified(simplified(formula)) == simplified(formula)
 
 
 def judge(forms: list[Formula], fewer: list[Formula], numbers: range) -> None:

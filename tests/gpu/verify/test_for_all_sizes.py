@@ -12,8 +12,11 @@ from size_kernels import CASES, WRONG, flat, some
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.gpu.trace.sizes import contradiction
-from cutepy.gpu.verify import Claim, Status
+from cutepy.gpu.trace.unknown_sizes import of_sizes
+from cutepy.gpu.verify import _LAST, Claim, Status, conditions_for_all_sizes
+from cutepy.gpu.verify.for_all_sizes import condition_text
 from cutepy.layout import ceil_div
 
 #: Those of attention take minutes, and two take z3 seconds: `python tools/fuzz/sizes.py 0 --only brute` has all.
@@ -82,6 +85,23 @@ def test_examples_are_proven_for_all_sizes_and_right(name: str) -> None:
         for a, b in zip(one, two, strict=True):
             assert not isinstance(a, np.ndarray) or np.allclose(a, b, equal_nan=True, atol=1e-6)
     assert len(forms) <= 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_arena_of_a_trace_serves_its_proof(name: str) -> None:
+    """What is proven there is what is proven in an arena of its own."""
+    subject = subjects()[name]
+    kernel = KernelFunction(subject.kernel.function, subject.kernel.given)
+    call = of_sizes(kernel._bind(subject.arguments(*subject.sizes()[-1]), {}), kernel._specs, kernel.given)
+    assert not isinstance(call, str)
+    traced = kernel._form_of(call, True).printed()
+    assert traced.arena is not None
+    found = []
+    for arena in (None, traced.arena):
+        _LAST.clear()
+        forms = conditions_for_all_sizes(traced.kernel, arena)
+        found.append(None if forms is None else [condition_text(form, traced.kernel.sizes) for form in forms])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("seed", range(700, 703))
