@@ -34,7 +34,7 @@ from cutepy import Layout, Tensor, composition, gpu, local_tile, ops  # noqa: E4
 GELU = "0.5 * s * (1 + tanh(0.7978845608028654 * (s + 0.044715 * s * s * s)))"
 
 
-@gpu.kernel(sizes={"ids": "(R)", "tokens": "(V,N)", "positions": "(C,N)", "out": "(R,N)"}, given=["R <= C"])
+@gpu.kernel(sizes={"ids": "(R,?...)", "tokens": "(V,N)", "positions": "(C,N)", "out": "(R,N)"}, given=["R <= C"])
 def embed(ids, tokens, positions, out):  # ids (rows,), tokens (vocab, n), positions (context, n), out (rows, n)
     """The row of each token and of its position, added; an id beyond the vocabulary is the last."""
     rows, n = out.shape

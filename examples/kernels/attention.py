@@ -89,6 +89,11 @@ def attention(Q, K, V, O, *, causal):  # (length, width, heads)
     copy(o, summed.C)
 
 
+def for_all_lengths(width):
+    """The kernel for heads of this width and all lengths; where all tiles are whole, by a form without guards."""
+    return gpu.kernel(sizes=dict.fromkeys("QKVO", f"(L,{width},H)"), often=[f"{ROWS} divides L"])(attention.function)
+
+
 def along(rows, columns):
     """Rows, of which four columns are read at once: those of rows that are four apart lie in different banks."""
     return composition(Swizzle(3, 2, columns.bit_length() - 1), Layout((rows, columns), (columns, 1)))

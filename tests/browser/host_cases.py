@@ -37,7 +37,7 @@ def sized(name: str, rounds: int, *, computed: bool = True) -> Iterator[Case]:
         kernel, arguments, static = case.call(**{n: int(random.integers(*ends)) for n, ends in case.ranges.items()})
         function = function or kernel.exported(*arguments, sizes=case.sizes, **static)
         call = kernel._bind(tuple(arguments), dict(static))
-        _, numbers = kernel._exported(call, case.sizes)
+        _, numbers, _ = kernel._described(call, case.sizes)
         names = [buffer["name"] for buffer in function.data["buffers"]]
         arrays = [np.array(engine.memory) for engine in call.engines]
         before = [array.copy() for array in arrays]

@@ -48,7 +48,7 @@ def test_every_example_runs_as_in_the_interpreter(browser: Browser, name: str, v
         if all(v["needs"] for v in function.data["variants"]):
             return check_refused(browser, module_text([function]), function.name, "the device lacks shader-f16")
     call = kernel._bind(args, dict(static))
-    _, numbers = kernel._exported(call, "annotated")
+    _, numbers, _ = kernel._described(call, "annotated")
     arrays = [np.array(engine.memory) for engine in call.engines]
     wanted = [array.copy() for array in arrays]
     interpret(kernel.ir(*args, **static), wanted, call.params)

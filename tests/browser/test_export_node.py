@@ -43,7 +43,7 @@ def test_every_example_runs_as_in_the_interpreter(tmp_path: Path) -> None:
                 "module": str(module),
                 "name": function.name,
                 "buffers": held,
-                "numbers": kernel._exported(call, "annotated")[1],
+                "numbers": kernel._described(call, "annotated")[1],
             }
         )
         interpret(kernel.ir(*args, **static), arrays, call.params)

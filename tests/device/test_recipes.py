@@ -48,6 +48,15 @@ def stated(a: "f32", x: "(M,N):(?,1)", y: "(M,N)", z: "(8,M)") -> None:  # noqa:
         y[row, k] = a * x[row, k] + z[0, row]
 
 
+@gpu.kernel(often=["8 divides N", "2 * M <= N"])
+def in_tiles(x: "(M,N)", y: "(M,N)") -> None:  # noqa: F821
+    M, N = x.shape
+    gpu.launch(grid=(-(-N // 8), M), threads=8)
+    j = gpu.workgroup.x * 8 + gpu.thread
+    if j < N:
+        y[gpu.workgroup.y, j] = x[gpu.workgroup.y, j]
+
+
 @gpu.kernel
 def copied(x: "(?,?)", y: "(?,?)") -> None:  # noqa: F722
     M, N = x.shape
@@ -93,6 +102,7 @@ KERNELS: dict[str, tuple[KernelFunction, tuple[float, ...], tuple[int, ...]]] = 
     "transposed": (CASES["transposed"].kernel, (), (2, 2)),
     "counted": (CASES["counted"].kernel, (), (1, 1)),
     "stated": (stated, (2.0,), (2, 2, 2)),
+    "in_tiles": (in_tiles, (), (2, 2)),
     "copied": (copied, (), (2, 2)),
     "flat": (flat, (), (2, 2)),
     "of_any_rank": (of_any_rank, (), (3, 1)),

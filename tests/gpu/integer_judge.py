@@ -88,13 +88,13 @@ def _into(dtype: DType, term: Term, low: int, high: int, wild: bool) -> Number:
 class Call:
     """The numbers of any call of a class: what the host has seen to hold of them, and what it computes."""
 
-    def __init__(self, launch: SizedLaunch, given: Iterable[str] = ()) -> None:
+    def __init__(self, launch: SizedLaunch) -> None:
         plan = launch.traced.plan
         assert plan is not None and launch.call.values is not None
         self.names = {name: z3.Int(name) for name in launch.call.values}
         self.facts: list[Term] = []
         letters: dict[str, Term] = {}
-        divisors = divisors_of(given)
+        divisors = divisors_of(launch.call.facts)
         for a in launch.call.arguments:
             if a.sizes is None:
                 continue
@@ -384,10 +384,9 @@ class IntegerJudge:
     launch: SizedLaunch
     conditions: tuple[Affine[ir.Expr, int], ...] = ()
     seconds: float = 2.0
-    given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.call = Call(self.launch, self.given)
+        self.call = Call(self.launch)
         kernel = self.launch.traced.kernel
         self.one, self.two = (Invocation(kernel, self.call, tag) for tag in ("", "'"))
         for form in self.conditions:
@@ -463,13 +462,11 @@ class IntegerJudge:
         return found, {}
 
 
-def compared(
-    launch: SizedLaunch, verdicts: Iterable[Verdict], seconds: float = 2.0, given: Iterable[str] = ()
-) -> Iterator[tuple[str, str]]:
+def compared(launch: SizedLaunch, verdicts: Iterable[Verdict], seconds: float = 2.0) -> Iterator[tuple[str, str]]:
     """What z3 says of what was said, claim by claim: "confirmed", "FALSE PROOF", "FALSE REFUTATION", "undecided and
     holds", "undecided and fails", or what was not judged; and about what it is said."""
     said = {(v.claim, v.array): v for v in verdicts}
-    judge = IntegerJudge(launch, tuple([c for v in said.values() for c in v.conditions]), seconds, tuple(given))
+    judge = IntegerJudge(launch, tuple([c for v in said.values() for c in v.conditions]), seconds)
     if not judge.possible:
         yield "said of no call at all", ""
         return

@@ -197,7 +197,7 @@ _SAID: dict[int, tuple[Traced, Verification]] = {}
 def said_for(kernel: KernelFunction, arguments: Iterable[object], **static: object) -> Said | str:
     """What is said of the class of a call; or why nothing is."""
     call = kernel._bind(tuple(arguments), static)
-    sized = of_sizes(call, kernel._specs, kernel.given)
+    sized = of_sizes(call, kernel._specs, kernel.given, kernel.often)
     if isinstance(sized, str):
         return sized
     try:
@@ -280,7 +280,7 @@ def by_integers(subject: Subject, seconds: float = 2.0) -> Iterator[tuple[str, s
             yield "nothing is said", f"{subject.name}: {said}"
         elif id(said.launch.traced) not in seen:
             seen.add(id(said.launch.traced))
-            for kind, what in compared(said.launch, said.verification.verdicts, seconds, subject.kernel.given):
+            for kind, what in compared(said.launch, said.verification.verdicts, seconds):
                 yield kind, f"{subject.name}: {what}"
 
 

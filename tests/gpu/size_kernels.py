@@ -51,6 +51,16 @@ def axpy(a: "f32", x: "(M,N)", y: "(M,N)") -> None:
     axpby(a, mine[0], 1, mine[1])
 
 
+@gpu.kernel(often=["16 divides N", "M <= 2 * N"])
+def in_tiles(x: "(M,N)", y: "(M,N)") -> None:
+    """Where the facts hold nothing is guarded."""
+    M, N = x.shape
+    gpu.launch(grid=(ceil_div(N, 16), M), threads=16)
+    crd = (gpu.workgroup.y, gpu.workgroup.x)
+    mine = [local_partition(local_tile(t, (1, 16), crd), (1, 16)) for t in (x, y)]
+    axpby(2.0, mine[0], 1, mine[1])
+
+
 @gpu.kernel
 def rows_in_vectors(x: "(M,N)", y: "(M,N)") -> None:
     M, N = x.shape
@@ -183,7 +193,8 @@ def in_parts(x: "(n)", parts: "(m)", y: "(n)") -> None:
 
 @dataclass(frozen=True)
 class SizeCase:
-    """A kernel, arrays for it by sizes, and what they hold afterwards; `proven` in all claims."""
+    """A kernel, arrays for it by sizes, and what they hold afterwards; `proven` in all claims; by at most so many
+    `forms`: with vectors and without, each perhaps with facts that often hold."""
 
     kernel: KernelFunction
     unknowns: int
@@ -191,6 +202,7 @@ class SizeCase:
     wanted: Callable[..., Array]
     numbers: tuple[float, ...] = ()
     proven: bool = True
+    forms: int = 2
 
 
 def some(*shape: int) -> Array:
@@ -215,6 +227,7 @@ def whole(*shape: int) -> Array:
 CASES = {
     "scale": SizeCase(scale, 1, lambda n: [some(n), some(n + 1)[1:]], lambda x, y: 2 * x, (2.0,)),
     "axpy": SizeCase(axpy, 2, lambda m, n: [some(m, n), some(n, m).T.copy()], lambda x, y: 2 * x + y, (2.0,)),
+    "in_tiles": SizeCase(in_tiles, 2, lambda m, n: [some(m, n), some(m, n)], lambda x, y: 2 * x + y, forms=4),
     "rows_in_vectors": SizeCase(rows_in_vectors, 2, lambda m, n: [some(m, n), some(m, n)], lambda x, y: x + 1),
     "softmax": SizeCase(softmax, 2, lambda m, n: [some(m, n), some(m, n)], exponents),
     "product": SizeCase(
@@ -241,6 +254,13 @@ CASES = {
 
 @gpu.kernel
 def no_guard(x: "(n)", y: "(n)") -> None:
+    gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    y[i] = x[i]
+
+
+@gpu.kernel(often=["64 divides n"])
+def no_guard_for_others(x: "(n)", y: "(n)") -> None:
     gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
     i = gpu.workgroup.x * 64 + gpu.thread
     y[i] = x[i]
@@ -374,6 +394,7 @@ WRONG = {
     name: (kernel, count)
     for name, kernel, count in (
         ("no_guard", no_guard, 1),
+        ("no_guard_for_others", no_guard_for_others, 1),
         ("before", before, 1),
         ("before_signed", before_signed, 1),
         ("one_more", one_more, 1),

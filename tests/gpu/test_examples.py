@@ -54,6 +54,19 @@ def test_short_enough_to_be_read(name: str) -> None:
     assert kernel[: kernel.index("\n\n\n")].count("\n") <= MOST_LINES.get(name, 40)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_whole_tiles_is_by_a_form_without_guards(causal: bool) -> None:
+    """Two forms for all lengths, both proven, of which a call has the one whose facts hold."""
+    module = importlib.import_module("attention")
+    kernel, guards = module.for_all_lengths(32), {}
+    for length in (module.ROWS, module.ROWS + 2, 2 * module.ROWS):
+        made = module.example(length, 32, 2, causal)
+        assert kernel.verify(*made.arguments, **made.static, limits=Limits(workgroup_bytes=49152)).ok
+        guards[length] = kernel.wgsl(*made.arguments, **made.static).count(" if ")
+    few, many, same = guards.values()
+    assert few == same == causal and many > 16 and kernel.stats.traces == 2
+
+
 def memory(layout: Layout) -> Tensor:
     """Zeros with this layout."""
     return make_tensor(np.zeros(layout.cosize, np.float32), layout)

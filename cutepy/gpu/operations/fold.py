@@ -56,7 +56,7 @@ MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 4096
 """Elements from which there are more plans; rows that fill a GPU by a workgroup each, and rows side by side in memory
 from which a tile has many."""
 FEW = 256
-"""Rows, and columns, up to which sums of products have two plans, at any strides: a launch of any takes as long."""
+"""Rows, and columns, up to which sums of products have one plan, at any strides: one turn of four columns a thread."""
 LONG = 2048
 """Columns from which rows of many elements have a workgroup each, where states have one part."""
 gpu.static_type(Fold)
@@ -568,7 +568,7 @@ def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> Non
     shared = x.rank == 3 and rows == (1, 0)
     plan, kernel = plan_for(x) if shared else plan_for(x, y), dot_elements
     if max(x.size // size(x, 1), size(x, 1)) <= FEW:
-        plan = plan_of_threads(THREADS, 8, 1) if size(x, 1) <= 16 else plan_of_tile((1, 1024), (0, 1), 1)
+        plan = plan_of_tile((1, FEW), (0, 4), 1)
     elif shared:
         kernel, y = dot_columns, with_layout(y, mode_layouts(y)[1:])
     elif x.rank == 3 and columns == (1, 1) and len(plan.heights) == 1:

@@ -30,8 +30,8 @@ from ..ir.weak import SCALARS
 from ..runtime.device_tensor import DeviceEngine, settled
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
-from .sizes import LARGEST
-from .unknown_sizes import ArgumentSizes
+from .sizes import LARGEST, Facts
+from .unknown_sizes import WIDEST, ArgumentSizes
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -120,7 +120,7 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
     """The arguments of one call, and the key of the kernel traced for them. A call of unknown sizes has the `values` of
-    what formulas of its launch are made of."""
+    what formulas of its launch are made of, and the `facts` of sizes with which the kernel is traced."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -129,11 +129,12 @@ class BoundArguments:
     rest: Hashable
     engines: tuple[ViewEngine | DeviceEngine, ...]
     values: Mapping[str, int] | None = None
+    facts: Facts = ()
 
     @property
     def key(self) -> Hashable:
         """What the traced kernel depends on."""
-        return tuple([a.key for a in self.arguments]), self.rest
+        return tuple([a.key for a in self.arguments]), self.rest, self.facts
 
     @property
     def params(self) -> dict[str, float]:
@@ -168,10 +169,6 @@ def _reach(layout: Layout) -> tuple[int, int, int]:
     low, end = offset_range(layout)
     steps = [step for extent, step in flat_modes(layout) if extent > 1 and step != 1]
     return low, end - 1, 1 if any(step % WIDEST for step in steps) else WIDEST
-
-
-WIDEST = 4
-"""Elements of the widest access: an offset that this divides leaves vectors aligned."""
 
 
 def origin_of(tensor: Tensor | None, offset: int, length: int, *, unit: int = 0) -> Origin | None:

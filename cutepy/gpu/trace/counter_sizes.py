@@ -25,10 +25,10 @@ _TRIED, _MOST = (1, 2, 3, 5, 8, 16, 17, 33, 65, 100, 257), 40
 _COMBINED = 4
 
 
-def launches(launch: SizedLaunch, given: tuple[str, ...]) -> Iterator[tuple[Mapping[str, int], SizedLaunch]]:
+def launches(launch: SizedLaunch) -> Iterator[tuple[Mapping[str, int], SizedLaunch]]:
     """The launch at other sizes of its class, the smallest first, each with its tensors packed; and these sizes."""
     names: dict[str, int] = {}  # with what divides each
-    divisors = divisors_of(given)
+    divisors = divisors_of(launch.call.facts)
     for a in launch.call.arguments:
         for n, step in zip(a.sizes.shape, a.sizes.stride, strict=True) if a.sizes is not None else ():
             if isinstance(n, str):
@@ -73,11 +73,11 @@ def _packed(call: BoundArguments, sizes: Mapping[str, int]) -> tuple[BoundArgume
     return replace(call, arguments=tuple(arguments), values=values), values
 
 
-def refuted(launch: SizedLaunch, found: Verification, given: tuple[str, ...]) -> Verification:
+def refuted(launch: SizedLaunch, found: Verification) -> Verification:
     """What was found for all sizes, with what is undecided there refuted where it fails at some sizes."""
     left = {(v.claim, v.array) for v in found.undecided}
     told = {}
-    for sizes, other in islice(launches(launch, given), _MOST if left else 0):
+    for sizes, other in islice(launches(launch), _MOST if left else 0):
         with new_arena():
             known = other.verify()
         where = ", ".join(f"{name} = {n}" for name, n in sizes.items())

@@ -52,9 +52,7 @@ class ExportedSizes:
         memories = enumerate(zip(types, needs, views, strict=True))
         return [BoundMemory(kind, need, tuple(own), slot in gaps) for slot, (kind, need, own) in memories]
 
-    def form(
-        self, program: Program, plan: LaunchPlan, given: tuple[str, ...], divided: Collection[Formula] = ()
-    ) -> Form:
+    def form(self, program: Program, plan: LaunchPlan, divided: Collection[Formula] = ()) -> Form:
         """The program of the class as it is launched, and what was stated of the sizes or its proof asks for; for one
         of vectors, the numbers that are `divided` by WIDEST."""
 
@@ -65,7 +63,7 @@ class ExportedSizes:
         shown = ", ".join(f"{name} = {{{name}}}" for name in sizes)
         facts: list[tuple[Formula, str]] = [
             (("==", ("%", name, by), 0), f"'{by} divides {name}' was stated; {name} = {{{name}}}")
-            for name, by in divisors_of(given).items()
+            for name, by in divisors_of(self.call.facts).items()
             if name in sizes
         ]
         for formula, text, stated in plan.conditions:

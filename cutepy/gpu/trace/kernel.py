@@ -81,7 +81,6 @@ from ..verify.collect import uses_matrices
 from ..verify.confine import confine
 from ..verify.for_all_sizes import condition_text
 from .call import (
-    WIDEST,
     BoundArguments,
     Parts,
     Ready,
@@ -106,12 +105,13 @@ from .memory import allocate
 from .recipe import KEPT as RECIPES_KEPT
 from .recipe import Recipe, recipe_for, replayed
 from .rewrite_source import text_of
-from .sizes import LARGEST, KernelSize, Sizes, contradiction, divisors_of
+from .sizes import LARGEST, Facts, KernelSize, Sizes, contradiction, divisors_of
 from .source import check_limits, naming, unbound
 from .state import _TRACE, MOST_GROUPS, Trace
 from .stated import state_bounds, state_order
 from .unhashable import unhashable
 from .unknown_sizes import (
+    WIDEST,
     SizeSpec,
     aligned_class,
     by_itself,
@@ -122,8 +122,8 @@ from .unknown_sizes import (
     of_sizes,
     plain_layout,
     rank_of,
-    sizes_in,
     sizes_of_parameter,
+    sizes_told,
     spec_of,
     specs_of,
     stand_ins,
@@ -361,10 +361,10 @@ class KernelFunction(NotebookRepr):
     _asks_offsets: str | None
 
     def __init__(
-        self, function: Callable[..., None], given: tuple[str, ...] = (), sizes: "str | Mapping[str, str]" = ""
+        self, function: Callable[..., None], given: Facts = (), sizes: "str | Mapping[str, str]" = "", often: Facts = ()
     ) -> None:
         self.function = function
-        self.given = given
+        self.given, self.often = given, often
         self._said: Mapping[str, str] = {} if isinstance(sizes, str) else dict(sizes)
         self.size_reason = ""
         self._unsized: dict[Hashable, str] = {}
@@ -487,8 +487,8 @@ class KernelFunction(NotebookRepr):
             return None
         buffers = sized.traced.kernel.buffers
         written = [a.name for a in call.arguments if a.tensor is not None and buffers[a.slot].writable]
-        checks = host_checks(call, specs, self.given, written)
-        serves = classes_of(call, specs, call.values or {})[1]
+        checks = host_checks(call, specs, written)
+        *_, serves = classes_of(call, specs, call.values or {}, self.often)
         return recipe_for(call, args, replace(plan, serves=serves, checks=checks), program, device)
 
     def _recipes_of(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> list[Recipe]:
@@ -549,7 +549,7 @@ class KernelFunction(NotebookRepr):
                     f"{self.function.__name__}.assuming(...): there is no argument {name!r}; "
                     f"there are {', '.join(self.signature.parameters)}"
                 )
-        other = KernelFunction(self.function, self.given, self._said or ("" if self._learns else "known"))
+        other = KernelFunction(self.function, self.given, self._said or ("" if self._learns else "known"), self.often)
         other._bounds, other._orders = {**self._bounds, **(bounds or {})}, self._orders | orders
         return other
 
@@ -637,11 +637,9 @@ class KernelFunction(NotebookRepr):
         return self._verified(self._bind(args, static), limits, prover)
 
     def _verified(self, call: BoundArguments, limits: Limits | None = None, prover: str | None = None) -> Verification:
-        sized = self._sized(call) if self._specs else None
-        if sized is None:
-            return self._verified_of(self._form(call), call, limits, prover)
-        found = self._verified_of(sized.traced, call, limits, prover)
-        return refuted(sized, found, self.given)
+        sized = self._sized(call)
+        found = self._verified_of(sized.traced if sized else self._form(call), call, limits, prover)
+        return refuted(sized, found) if sized else found
 
     def _verified_known(self, call: BoundArguments) -> Verification:
         return self._verified_of(self._form(call), call, None)
@@ -742,14 +740,10 @@ class KernelFunction(NotebookRepr):
             _refuse_refuted(verdict)
         return function
 
-    def _exported(self, call: BoundArguments, sizes: Sizing) -> tuple[ExportedFunction, dict[str, float]]:
-        """The description, and the numbers of this call."""
-        return self._described(call, sizes)[:2]
-
     def _described(
         self, call: BoundArguments, sizes: Sizing
     ) -> tuple[ExportedFunction, dict[str, float], Verification]:
-        """The same, and what is proven of what it describes."""
+        """The description, the numbers of this call, and what is proven of what it describes."""
         name = self.function.__name__
         if specs := self._exported_specs(call, sizes):
             with self._naming():
@@ -804,9 +798,7 @@ class KernelFunction(NotebookRepr):
         """The forms for unknown sizes: with vectors, where 4 divides what they need, and without."""
         name = self.function.__name__
         unsaid = [a.name for a in call.arguments if a.tensor is not None and a.name not in specs]
-        sized = of_sizes(call, specs, self.given)
-        if not isinstance(sized, str):
-            sized = self._without_offsets(sized)
+        sized = self._class_of(call, specs)
         if not isinstance(sized, str) and any(a.sizes is not None and a.sizes.view for a in sized.arguments):
             raise _only_known(name, "two of its tensors are one memory under two layouts")
         if isinstance(sized, str):
@@ -819,13 +811,13 @@ class KernelFunction(NotebookRepr):
             if isinstance(traced, str):
                 raise _only_known(name, traced, unsaid)
             assert traced.plan is not None
-            form = described.form(traced.program("naga", True), traced.plan, self.given)
+            form = described.form(traced.program("naga", True), traced.plan)
             numbers = whole_numbers(plain, form.program, traced.plan)
             vectors = None if wide is None else self._judged_form(wide, subgroups)
             forms = [form]
             if isinstance(vectors, Traced) and vectors.plan is not None:
                 program = vectors.program("naga", True)
-                other = described.form(program, vectors.plan, self.given, described.divided())
+                other = described.form(program, vectors.plan, described.divided())
                 if [b.element_bytes for b in other.program.bindings] != [
                     b.element_bytes for b in form.program.bindings
                 ]:
@@ -878,7 +870,7 @@ class KernelFunction(NotebookRepr):
         """What `exported` gives, with these arrays, random ones in place of zeros, and what the interpreter makes of
         them."""
         call = self._bind(args, static)
-        return self._tested(call, *self._exported(call, sizes))
+        return self._tested(call, *self._described(call, sizes)[:2])
 
     def _tested(self, call: BoundArguments, function: ExportedFunction, numbers: Mapping[str, float]) -> TestedCall:
         given = seeded(copies_on_host(call), [buffer["written"] for buffer in function.data["buffers"]])
@@ -888,8 +880,8 @@ class KernelFunction(NotebookRepr):
 
     def _chosen(self, call: BoundArguments) -> Traced:
         """The form for unknown sizes, where the kernel is annotated and the call has one; else that of its sizes."""
-        sized = self._sized(call) if self._specs else None
-        return sized.traced if sized is not None else self._form(call)
+        sized = self._sized(call)
+        return sized.traced if sized else self._form(call)
 
     def _sized(
         self,
@@ -908,32 +900,35 @@ class KernelFunction(NotebookRepr):
         if not specs:
             return None
         with self._naming():
-            sized = of_sizes(call, specs, self.given)
-            if not isinstance(sized, str):
-                sized = self._without_offsets(sized)
-            found: SizedLaunch | str = sized if isinstance(sized, str) else ""
-            if not isinstance(sized, str):
-                subgroups = has_subgroups(call) if device is None else "subgroups" in device.features
-                found = self._launch_of_sizes(sized, subgroups, device, judge)
-                if isinstance(found, str):  # what is proven without vectors serves as well
-                    other = self._launch_of_sizes(unaligned(sized), subgroups, device, judge)
-                    found = other if isinstance(other, SizedLaunch) else found
-                    if isinstance(found, SizedLaunch) and sized.key in self._unsized:
-                        found = replace(found, exact=sized)
-                else:
-                    found = replace(found, exact=sized)
+            sized = self._class_of(call, specs, self.often)
+            found = sized if isinstance(sized, str) else self._launch_of_class(sized, device, judge)
             self.size_reason = found if isinstance(found, str) else ""
             if told and isinstance(found, str):
                 raise KernelError(f"{self.function.__name__}: it is traced for its sizes: {found}")
             return None if isinstance(found, str) else found
 
-    def _without_offsets(self, sized: BoundArguments) -> BoundArguments | str:
-        """The call; or what of offsets its kernel asks for, which are not known."""
+    def _class_of(self, call: BoundArguments, specs: Mapping[str, SizeSpec], often: Facts = ()) -> BoundArguments | str:
+        """The call as one of its class; or why there is none, as where its kernel asks for offsets, which vary."""
         if self._asks_offsets is None:
             self._asks_offsets = looks_at_offsets(self.captures.function)
-        if self._asks_offsets:
-            return f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
-        return sized
+        sized = of_sizes(call, specs, self.given, often)
+        if isinstance(sized, str) or not self._asks_offsets:
+            return sized
+        return f"its text asks for {self._asks_offsets!r}, and of unknown sizes there are coordinates alone"
+
+    def _launch_of_class(self, sized: BoundArguments, device: "Device | None", judge: bool) -> "SizedLaunch | str":
+        """The launch of a call by the first form that serves it; or why there is none. What is proven without vectors
+        serves as well, and what is proven without facts that often hold."""
+        subgroups = has_subgroups(sized) if device is None else "subgroups" in device.features
+        reasons: dict[Hashable, str] = {}
+        for facts in dict.fromkeys((sized.facts, self.given)):
+            known = replace(sized, facts=facts)
+            for one in (known, unaligned(known)):
+                found = self._launch_of_sizes(one, subgroups, device, judge)
+                if isinstance(found, SizedLaunch):
+                    return replace(found, exact=sized if reasons.keys() <= self._unsized.keys() else None)
+                reasons.setdefault(one.key, found)
+        return next(iter(reasons.values()))
 
     def _judged_form(self, call: BoundArguments, subgroups: bool, judge: bool = True) -> Traced | str:
         """The form of a class of calls, with what its proof asks for; or why there is none."""
@@ -945,15 +940,11 @@ class KernelFunction(NotebookRepr):
                 self.stats.proofs += traced.proven is None
                 traced.judged()
         except Exception as error:  # whatever Python does with a size that is no integer: the call has its own way
-            told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
-            self._unsized[call.key] = told
-            return told
+            why = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
+            return self._unsized.setdefault(call.key, why)
         buffers = enumerate(traced.kernel.buffers)
         traced.refused = traced.refused or written_view(call, [slot for slot, b in buffers if b.writable])
-        if traced.refused:
-            self._unsized[call.key] = traced.refused
-            return traced.refused
-        return traced
+        return self._unsized.setdefault(call.key, traced.refused) if traced.refused else traced
 
     def _launch_of_sizes(
         self, call: BoundArguments, subgroups: bool, device: "Device | None", judge: bool
@@ -971,8 +962,7 @@ class KernelFunction(NotebookRepr):
         if (broken := traced.plan.broken({**call.values, **numbers})) is not None:
             text, stated = broken
             if stated:
-                values = ", ".join(f"{name} = {n}" for name, n in sorted(sizes_in(call).items()))
-                raise KernelError(f"{call.name}: '{text}' was stated; {values}")
+                raise KernelError(f"{call.name}: '{text}' was stated; {sizes_told(call)}")
             return f"its proof asks for {text}"
         for a in call.arguments:
             buffer = traced.kernel.buffers[a.slot]
@@ -982,9 +972,9 @@ class KernelFunction(NotebookRepr):
         params, grid = traced.plan.host(call.values)
         most = (device.limits if device is not None else limits_of(call)).workgroups
         if max(grid) > min(most, MOST_GROUPS) or min(grid) < 1:
-            values = ", ".join(f"{name} = {n}" for name, n in sorted(sizes_in(call).items()))
             limit = min(most, MOST_GROUPS)
-            return f"its grid is {grid} where {values}, and the form for all sizes has 1 to {limit} along an axis"
+            where = sizes_told(call)
+            return f"its grid is {grid} where {where}, and the form for all sizes has 1 to {limit} along an axis"
         return SizedLaunch(traced, call, params, grid)
 
     def _subgroup_size(self, given: object) -> int:
@@ -1021,13 +1011,14 @@ class KernelFunction(NotebookRepr):
             )
         check_names(self.function.__name__, self._specs.values())
         named = {n for spec in self._specs.values() for n in spec.shape}
-        for name in divisors_of(self.given):
-            if name not in named:
-                raise KernelError(f"{self.function.__name__}: given={self.given}: no annotation has a size {name}")
+        name, facts = self.function.__name__, self.given + self.often
+        for which, said in (("given", self.given), ("often", self.often)):
+            if strange := next((size for size in divisors_of(said) if size not in named), None):
+                raise KernelError(f"{name}: {which}={said}: no annotation has a size {strange}")
         names = [n for n in named if isinstance(n, str) and n != "?"]
-        if self.given and (broken := contradiction(names, self.given)):
-            facts = " and ".join(map(repr, broken))
-            raise KernelError(f"{self.function.__name__}: given={list(self.given)}: no sizes satisfy {facts}")
+        if facts and (broken := contradiction(names, facts)):
+            stated = f"given={list(self.given)}" + f", often={list(self.often)}" * bool(self.often)
+            raise KernelError(f"{name}: {stated}: no sizes satisfy {' and '.join(map(repr, broken))}")
 
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> BoundArguments:
         with self._naming():
@@ -1107,7 +1098,7 @@ class KernelFunction(NotebookRepr):
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
         with new_arena() as arena:
             arena.name = trace.name_deep
-            values = _stand_ins(trace, call, self.given)
+            values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             if self._bounds or self._orders:
                 trace.begins = lambda: self._state(trace, call, values)
@@ -1219,7 +1210,7 @@ def _plan_of(trace: Trace, kernel: Kernel) -> LaunchPlan:
     return LaunchPlan(tuple(params), (x, y, z), tuple(conditions))
 
 
-def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> list[Tensor | Expr]:
+def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
     """What stands for each tensor and each number while the kernel is traced."""
     values: list[Tensor | Expr] = []
     arrays: dict[int, Buffer] = {}
@@ -1227,7 +1218,7 @@ def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> li
     for argument in call.arguments:
         if argument.sizes is not None:
             if not sized:
-                sized = stand_ins(trace, call, given)
+                sized = stand_ins(trace, call)
             tensor = sized[argument.name]
             assert isinstance(tensor.engine, BufferEngine)
             arrays[argument.slot] = tensor.engine.buffer
@@ -1265,18 +1256,20 @@ def _stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> li
 def kernel(function: Callable[..., None]) -> KernelFunction: ...
 @overload
 def kernel(
-    *, given: Iterable[str] = (), sizes: Literal["", "known"] | Mapping[str, str] = ""
+    *, given: Iterable[str] = (), often: Iterable[str] = (), sizes: Literal["", "known"] | Mapping[str, str] = ""
 ) -> Callable[[Callable[..., None]], KernelFunction]: ...
 def kernel(
     function: Callable[..., None] | None = None,
     *,
     given: Iterable[str] = (),
+    often: Iterable[str] = (),
     sizes: Literal["", "known"] | Mapping[str, str] = "",
 ) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:
     """Make a GPU kernel of a function over tensors.
 
     An argument annotated with sizes, `x: "(M,N)"` or `x: "(M,64):(?,1)"`, is traced once for all sizes; sizes of one
     name are equal, and checked at each call, as is what is `given` of them: `@gpu.kernel(given=["64 divides N"])`.
+    Where all that is `often` so holds of a call it goes by a form of its own, which is traced with these facts.
     Without annotations a launch over a second layout takes sizes and strides of that argument as unknown by itself,
     where that is proven; with `sizes="known"` each is traced for its own. `sizes={"x": "(M,N)"}` says what annotations
     say, also of all tensors that a parameter holds: "(M,...)" of tensors of more modes, whose further sizes are equal
@@ -1296,7 +1289,6 @@ def kernel(
     >>> y[:3].tolist(), y[-1].item()
     ([3.0, 3.0, 3.0], 3.0)
     """
-    facts = (given,) if isinstance(given, str) else tuple(given)
-    if function is None:
-        return lambda function: KernelFunction(function, facts, sizes)
-    return KernelFunction(function, facts, sizes)
+    always, usual = ((facts,) if isinstance(facts, str) else tuple(facts) for facts in (given, often))
+    make = partial(KernelFunction, given=always, sizes=sizes, often=usual)
+    return make if function is None else make(function)

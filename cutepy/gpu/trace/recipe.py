@@ -24,6 +24,7 @@ from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
 from .state import MOST_GROUPS
+from .unknown_sizes import ArgumentSizes
 
 KEPT = 16
 """Recipes that one kernel keeps for calls that differ in sizes and classes of sizes alone."""
@@ -187,13 +188,12 @@ class _Writer:
             here = f"o{i} == {a.tensor.offset} and e{i}.length == {a.length}"
             self.lines.append(f"        if not ({here} and (l{i} is L{i} or l{i} == L{i})): return None")
             return
-        self._extents(i, a)
+        self._extents(i, a.name, a.sizes)
 
-    def _extents(self, i: int, a: Argument) -> None:
+    def _extents(self, i: int, name: str, sizes: ArgumentSizes) -> None:
         """The numbers of a tensor of unknown sizes, by the names that formulas have for them."""
-        axes = range(len(a.sizes.shape if a.sizes is not None else ()))
+        axes = range(len(sizes.shape))
         shape, stride = [f"n{i}_{axis}" for axis in axes], [f"s{i}_{axis}" for axis in axes]
-        listed = ", ".join(shape), ", ".join(stride)
         if len(axes) == 1:
             self.lines += [
                 f"        {shape[0]}, {stride[0]} = l{i}.shape, l{i}.stride",
@@ -204,17 +204,17 @@ class _Writer:
         else:
             self.lines += [
                 f"        if type(l{i}.shape) is not tuple or len(l{i}.shape) != {len(axes)}: return None",
-                f"        {listed[0]} = l{i}.shape",
-                f"        {listed[1]} = l{i}.stride",
+                f"        {', '.join(shape)} = l{i}.shape",
+                f"        {', '.join(stride)} = l{i}.stride",
             ]
         kinds = " is ".join([*[f"type({n})" for n in (*shape, *stride, f"o{i}")], "int"])
         self.lines.append(f"        if not ({kinds}): return None")
         for axis, (n, step) in enumerate(zip(shape, stride, strict=True)):
             # A stride that is 1 plays no part of its own, and an extent that is a number is not 1.
-            if a.sizes is not None and a.sizes.stride[axis] != 1 and _may_be_1(a.sizes.shape[axis]):
+            if sizes.stride[axis] != 1 and (sizes.shape[axis] == 1 or isinstance(sizes.shape[axis], str)):
                 self.lines.append(f"        if {n} == 1: {step} = 0")
-            self.names[f"{a.name}.shape[{axis}]"], self.names[f"{a.name}.stride[{axis}]"] = n, step
-        self.names[f"{a.name}.offset"], self.names[f"{a.name}.length"] = f"o{i}", f"e{i}.length"
+            self.names[f"{name}.shape[{axis}]"], self.names[f"{name}.stride[{axis}]"] = n, step
+        self.names[f"{name}.offset"], self.names[f"{name}.length"] = f"o{i}", f"e{i}.length"
 
     def _number(self, name: str) -> str:
         """The value of a parameter: a number of the call, or where a tensor of known sizes begins."""
@@ -222,10 +222,6 @@ class _Writer:
             if a.tensor is None and a.name == name:
                 return f"a{i}"
         return str(self.call.offsets[name])
-
-
-def _may_be_1(extent: int | str) -> bool:
-    return isinstance(extent, str) or extent == 1
 
 
 def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd, lcm, prod
@@ -32,6 +32,10 @@ LARGEST = (1 << 31) - 1
 #: Of an extent, so that rounded up to a multiple of at most 2^16 it is no larger than `LARGEST`: tiles then ask for
 #: nothing that the host would have to check.
 LARGEST_EXTENT = LARGEST + 1 - (1 << 16)
+
+
+Facts = tuple[str, ...]
+"""What is stated of sizes, such as "64 divides K" or "M <= 65536"."""
 
 
 class KernelSize(Size):
@@ -441,7 +445,7 @@ def _whole(poly: Poly) -> Poly:
     return Poly({m: c // common for m, c in poly.items() if c // common})
 
 
-def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ...]:
+def contradiction(names: Sequence[str], facts: Facts) -> Facts:
     """Facts of these that no sizes satisfy together: one, two or three of them where so few are refuted, else all; ()
     where nothing refutes them.
 
@@ -451,7 +455,7 @@ def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ..
     Raises KernelError for a fact that is none.
     """
 
-    def holds(some: tuple[str, ...]) -> bool:
+    def holds(some: Facts) -> bool:
         sizes, divisors = Sizes(), divisors_of(some)
         for name in names:
             sizes.letter(name, name, divisors.get(name, 1))
@@ -468,6 +472,21 @@ def contradiction(names: Sequence[str], facts: tuple[str, ...]) -> tuple[str, ..
         return ()
     fewer = (some for count in range(1, min(4, len(facts))) for some in combinations(facts, count))
     return next((some for some in fewer if not holds(some)), facts)
+
+
+def formula_of(fact: str, sources: Mapping[str, str]) -> Formula:
+    """What is true of the numbers of a call exactly where a fact holds; `sources` has the number that each size is.
+
+    >>> formula_of("64 divides K", {"K": "x.shape[1]"}), formula_of("n <= 5", {"n": "x.shape[0]"})
+    (('==', ('%', 'x.shape[1]', 64), 0), ('and', 1, ('<=', 0, ('+', 5, ('*', -1, 'x.shape[0]')))))
+    """
+    sizes = Sizes()
+    for name, source in sources.items():
+        sizes.letter(name, source, 1)
+    if match := _DIVIDES.fullmatch(fact.strip()):
+        return "==", ("%", sizes.formula(sizes._read(fact, ast.Name(match[2]))), int(match[1])), 0
+    sizes.state(fact)
+    return "and", 1, *[("<=", 0, sizes.formula(condition.poly)) for condition in sizes.conditions.values()]
 
 
 _DIVIDES = re.compile(r"(\d+) divides ([A-Za-z_]\w*)")

@@ -27,13 +27,14 @@ from .. import ir
 from ..ir.ranges import linear
 from ..runtime.formulas import Formula, evaluate
 from .mapped import MappedEngine, Stride
-from .sizes import LARGEST_EXTENT, Sizes, divisors_of
+from .sizes import LARGEST_EXTENT, Facts, Sizes, divisors_of, formula_of
 
 if TYPE_CHECKING:
     from .call import Argument, BoundArguments
     from .state import Trace
 
 WIDEST = 4
+"""Elements of the widest access: an offset that this divides leaves vectors aligned."""
 OWN = "?..."
 _PACKAGE = Path(__file__).parents[2]
 _ANNOTATED = re.compile(r"""Annotated\[.*["'](\([^"']*)["']""")
@@ -183,8 +184,11 @@ def specs_of(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> dict[str, S
     return found
 
 
-def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[str, ...]) -> BoundArguments | str:
-    """The call as one of its class; or why it is traced for its sizes.
+def of_sizes(
+    call: BoundArguments, specs: Mapping[str, SizeSpec], given: Facts, often: Facts = ()
+) -> BoundArguments | str:
+    """The call as one of its class, of which what is `given` is known, and what is `often` so where all of it holds; or
+    why it is traced for its sizes.
 
     Raises KernelError, with both numbers, where it is not as annotations say.
     """
@@ -222,12 +226,12 @@ def of_sizes(call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[s
         return reason
     views = {a.name for _, a in _views(call, specs)}
     values = values_of(call, specs)
-    chosen, _ = classes_of(call, specs, values)
+    chosen, holds, _ = classes_of(call, specs, values, often)
     arguments = [
         replace(a, sizes=replace(chosen[a.name], view=a.name in views), origin=None) if a.name in chosen else a
         for a in call.arguments
     ]
-    return replace(call, arguments=tuple(arguments), values=values)
+    return replace(call, arguments=tuple(arguments), values=values, facts=given + often if holds else given)
 
 
 #: What a text asks of a tensor that has another answer where its elements are told by coordinates.
@@ -302,14 +306,14 @@ def aligned_class(call: BoundArguments) -> BoundArguments | None:
     """The same call, of the class in which 4 divides all that vectors need; None where what is known is not divided."""
     found: list[Argument] = []
     for a in call.arguments:
-        if a.sizes is None:
-            found.append(a)
-            continue
-        known = [n for n, step in zip(a.sizes.shape, a.sizes.stride, strict=True) if step == 1 and isinstance(n, int)]
-        known += [step for step in a.sizes.stride if step not in (None, 1)]
-        if 1 not in a.sizes.stride or any(n % WIDEST for n in known):
-            return None
-        found.append(replace(a, sizes=replace(a.sizes, aligned=True)))
+        if a.sizes is not None:
+            modes = list(zip(a.sizes.shape, a.sizes.stride, strict=True))
+            known = [n for n, step in modes if step == 1 and isinstance(n, int)]
+            known += [step for _, step in modes if step not in (None, 1)]
+            if 1 not in a.sizes.stride or any(n % WIDEST for n in known):
+                return None
+            a = replace(a, sizes=replace(a.sizes, aligned=True))
+        found.append(a)
     return replace(call, arguments=tuple(found))
 
 
@@ -377,9 +381,7 @@ def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
         if {one.name, other.name} - specs.keys() or rank_of(one) != rank_of(other):
             return _told(one, other)
     for a in call.arguments:
-        if a.tensor is None:
-            continue
-        if a.name not in specs:
+        if a.tensor is None or a.name not in specs:
             continue
         shape, stride = _flat(plain_layout(a).shape), _flat(plain_layout(a).stride)
         if 0 in shape:
@@ -394,10 +396,11 @@ def _unsuited(call: BoundArguments, specs: Mapping[str, SizeSpec]) -> str:
 
 
 def classes_of(
-    call: BoundArguments, specs: Mapping[str, SizeSpec], values: Mapping[str, int]
-) -> tuple[dict[str, ArgumentSizes], Formula]:
-    """The class of each tensor of which sizes are said, and what is true of the numbers of a call exactly where its
-    tensors are of these classes, by their names in formulas."""
+    call: BoundArguments, specs: Mapping[str, SizeSpec], values: Mapping[str, int], often: Facts
+) -> tuple[dict[str, ArgumentSizes], bool, Formula]:
+    """The class of each tensor of which sizes are said, whether all that is `often` so holds, and what is true of the
+    numbers of a call exactly where its tensors are of these classes, and that holds or not, by their names in formulas.
+    """
     chosen: dict[str, ArgumentSizes] = {}
     asked: list[Formula] = []
     divided: list[Formula] = []
@@ -412,7 +415,13 @@ def classes_of(
     if divided:
         asked.append(fits if aligned else ("not", fits))
     chosen = {name: replace(own, aligned=aligned and specs[name].rest != OWN) for name, own in chosen.items()}
-    return chosen, ("and", 1, *asked)
+    holds = False
+    if often:
+        sources = {str(n): f"{name}.shape[{axis}]" for name in chosen for axis, n in enumerate(chosen[name].shape)}
+        every: Formula = ("and", 1, *[formula_of(fact, sources) for fact in often])
+        holds = bool(evaluate(every, values))
+        asked.append(every if holds else ("not", every))
+    return chosen, holds, ("and", 1, *asked)
 
 
 def _class_of(
@@ -440,12 +449,12 @@ def _class_of(
         ones: list[Formula] = [("and", ("==", step, 1), there) for there, step in several]
         still: list[Formula] = [("and", ("==", step, 0), there) for there, step in several]
         if ones:
-            ones[0] = _or(ones[0], ("and", *[("==", n, 1) for n in shape]))
+            ones[0] = ("or", ones[0], ("and", *[("==", n, 1) for n in shape]))
         unit = next((axis for axis in axes if holds(ones[axis])), None)
         known = [1 if axis == unit else 0 if holds(still[axis]) else None for axis in axes]
     elif 1 not in known:
         free = [axis for axis in reversed(axes) if known[axis] is None]
-        unit = next((axis for axis in free if holds(_or(("==", stride[axis], 1), ("==", shape[axis], 1)))), None)
+        unit = next((axis for axis in free if holds(("or", ("==", stride[axis], 1), ("==", shape[axis], 1)))), None)
         if unit is not None:
             known[unit] = 1
     unit = known.index(1) if 1 in known else None
@@ -471,19 +480,15 @@ def values_of(call: BoundArguments, specs: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _or(*parts: Formula) -> Formula:
-    return "or", *parts
-
-
 def host_checks(
-    call: BoundArguments, specs: Mapping[str, SizeSpec], given: tuple[str, ...], written: Iterable[str]
+    call: BoundArguments, specs: Mapping[str, SizeSpec], written: Iterable[str]
 ) -> tuple[tuple[Formula, str], ...]:
     """What the proofs of a class take for granted of a call, as formulas that are true of it: the sizes and strides
     that annotations say, sizes from 1 on, the ends of each layout inside its memory, and the quick test that no two
     coordinates of a tensor that is `written` are one element."""
     found: list[tuple[Formula, str]] = []
     first: dict[str, str] = {}
-    divisors, written = divisors_of(given), frozenset(written)
+    divisors, written = divisors_of(call.facts), frozenset(written)
     for a in call.arguments:
         if a.sizes is None:
             continue
@@ -492,7 +497,7 @@ def host_checks(
         spec = specs[a.name]
         for n, step, wanted, pinned in zip(shape, stride, spec.shape, spec.stride, strict=True):
             if pinned is not None:
-                found.append((_or(("==", n, 1), ("==", step, pinned)), f"{step} is {pinned}"))
+                found.append((("or", ("==", n, 1), ("==", step, pinned)), f"{step} is {pinned}"))
             if isinstance(wanted, int):
                 found.append((("==", n, wanted), f"{n} is {wanted}"))
                 continue
@@ -533,27 +538,27 @@ def apart(a: Argument, *, every: bool = False) -> Formula:
         reach: list[Formula] = [1]
         for axis in (*first, *order):
             n, step = f"{a.name}.shape[{axis}]", ("abs", f"{a.name}.stride[{axis}]")
-            parts.append(_or(("==", n, 1), ("<=", ("+", *reach), step)))
+            parts.append(("or", ("==", n, 1), ("<=", ("+", *reach), step)))
             reach.append(("*", ("+", n, -1), step))
         orders.append(("and", *parts))
     return ("or", *orders)
 
 
-def sizes_in(call: BoundArguments) -> dict[str, int]:
-    """The sizes of a call, by their names."""
+def sizes_told(call: BoundArguments) -> str:
+    """The sizes of a call, in words."""
     found: dict[str, int] = {}
     for a in call.arguments:
         if a.sizes is not None and a.tensor is not None:
             named = zip(a.sizes.shape, _flat(plain_layout(a).shape), strict=True)
             found |= {name: n for name, n in named if isinstance(name, str)}
-    return found
+    return ", ".join(f"{name} = {n}" for name, n in sorted(found.items()))
 
 
-def stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> dict[str, Tensor]:
+def stand_ins(trace: Trace, call: BoundArguments) -> dict[str, Tensor]:
     """What stands for the tensors of unknown sizes while a kernel is traced, by name."""
     sizes = trace.sizes = Sizes(a.name for a in call.arguments)
     chosen = [(a, a.sizes) for a in call.arguments if a.sizes is not None]
-    divisors = divisors_of(given)
+    divisors = divisors_of(call.facts)
     for _, own in chosen:
         for n, step in zip(own.shape, own.stride, strict=True):
             if own.aligned and step == 1 and isinstance(n, str) and divisors.get(n, 1) % WIDEST:
@@ -586,7 +591,7 @@ def stand_ins(trace: Trace, call: BoundArguments, given: tuple[str, ...]) -> dic
         )
         found[a.name] = Tensor(engine, _identity(extents))
         buffers.setdefault(a.slot, found[a.name])
-    for fact in given:
+    for fact in call.facts:
         sizes.state(fact)
     return found
 

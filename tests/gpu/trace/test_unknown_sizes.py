@@ -25,7 +25,7 @@ from cutepy.gpu.trace.sizes import divisors_of
 from cutepy.gpu.trace.unknown_sizes import SizeSpec, aligned_class, of_sizes, spec_of, tells_apart, unaligned
 from cutepy.gpu.verify import Status, verify
 from cutepy.layout import Layout, _, ceil_div, composition, is_injective
-from cutepy.tensor import Tensor, copy, local_tile, make_tensor
+from cutepy.tensor import Tensor, copy, local_partition, local_tile, make_tensor, transform
 
 #: Sizes around every edge: of tiles, of vectors, of one.
 EDGES = (1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 255, 256, 257)
@@ -54,7 +54,7 @@ def test_one_traced_form_is_right_at_all_sizes(name: str) -> None:
         case.kernel.program(*case.numbers, *arrays)  # this asks for the proof
         assert case.kernel.size_reason == ""
         assert np.allclose(arrays[-1], wanted, atol=1e-3), sizes
-    assert len(forms(case.kernel)) <= 2  # with vectors and without
+    assert len(forms(case.kernel)) <= case.forms
 
 
 def test_the_interpreter_asks_for_neither_proof_nor_text() -> None:
@@ -400,6 +400,72 @@ def test_facts_that_are_stated() -> None:
         rows.verify(some(10, 70), some(10, 70))
     with pytest.raises(KernelError, match=r"rows: 'M <= 100' was stated; K = 64, M = 101"):
         rows.interpret(some(101, 64), some(101, 64))
+
+
+# What often holds.
+
+
+def test_a_call_goes_by_the_facts_that_often_hold_exactly_where_all_of_them_hold() -> None:
+    """The form is traced with all of the facts, or with none; what is written is the same."""
+    facts, pick = ("8 divides N", "M < N", "K == M + 1"), random.Random(0)
+
+    def shifted(x: "(M,N)", y: "(M,N)", z: "(K)") -> None:
+        M, N = x.shape
+        gpu.launch(grid=(ceil_div(N, 8), M), threads=8)
+        tiles = (local_tile(t, (1, 8), (gpu.workgroup.y, gpu.workgroup.x)) for t in (x, y))
+        mine, out = (local_partition(t, (1, 8)) for t in tiles)
+        transform(mine, out, op=lambda value: value + z[gpu.workgroup.y])
+
+    usual, general = gpu.kernel(given=["M <= K"], often=facts)(shifted), gpu.kernel(given=["M <= K"])(shifted)
+    met = set()
+    for _turn in range(40):
+        m, n = pick.choice([1, 3, 5, 7]), pick.choice([4, 8, 15, 16])
+        k = m + pick.choice([0, 1, 1, 2])
+        x, z, holds = some(m, n), some(k), n % 8 == 0 and m < n and k == m + 1
+        found, wanted = some(m, n), some(m, n)
+        usual.interpret(x, found, z, check=True)
+        general.interpret(x, wanted, z)
+        assert np.array_equal(found, wanted) and usual.size_reason == "", (m, n, k)
+        assert usual.at(x, found, z).call.facts == ("M <= K", *facts * holds)
+        assert (" if " in usual.wgsl(x, found, z)) != holds and usual.verify(x, found, z).ok
+        assert usual.assuming(bounds={}).at(x, found, z).call.facts == usual.at(x, found, z).call.facts
+        met.add((holds, n % 4 == k % 4 == 0))
+    assert len(met) == len(forms(usual)) == usual.stats.traces == 4
+
+
+def test_a_form_for_facts_that_is_none_leaves_the_call_to_that_for_all() -> None:
+    """What Python cannot do there it does not have to do."""
+
+    @gpu.kernel(often=["64 divides n"])
+    def told(x: "(n)", y: "(n)") -> None:
+        gpu.launch(grid=ceil_div(x.shape[0], 64), threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        if isinstance(x.shape[0] % 64, int):
+            raise ValueError
+        if i < x.shape[0]:
+            y[i] = x[i]
+
+    for n in (64, 5, 128):
+        y = np.zeros(n, np.float32)
+        told.interpret(some(n), y)
+        assert (y == some(n)).all() and told.size_reason == "" and told.at(n=n).call.facts == ()
+
+
+def test_facts_that_no_call_has_or_that_are_none_are_refused() -> None:
+    def one(x: "(n)", y: "(n)") -> None:
+        gpu.launch(threads=1)
+        y[0] = x[0]
+
+    for given, often, told in (
+        (["4 divides n"], ["n == 6"], "one: given=['4 divides n'], often=['n == 6']: no sizes satisfy "),
+        ([], ["4 divides m"], "one: often=('4 divides m',): no annotation has a size m"),
+        ([], ["m <= 4"], "the fact 'm <= 4': m is no size"),
+        ([], ["n"], "the fact 'n' is none"),
+    ):
+        with pytest.raises(KernelError) as caught:
+            gpu.kernel(given=given, often=often)(one)
+        assert told in str(caught.value)
+    assert gpu.kernel(often="4 divides n")(one).often == ("4 divides n",)
 
 
 def test_sizes_of_one_name_are_equal() -> None:
