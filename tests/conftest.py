@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("cutepy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cutepy")
 
-LONGEST = "test_without.py", "test_every_kernel.py"
-"""Files of half a minute and more."""
+LONGEST = "test_every_kernel.py", "test_without.py", "attention.md", "cli.md"
+"""Files of half a minute and more, and pages of ten seconds, which would come in the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,9 +45,8 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that run longest go first, then pages, whose fences run whole examples: what is left in the end are the
-    doctests of cutepy, in files of a moment, so that no worker waits for another one."""
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.suffix != ".md"))
+    """The files that run longest go first, so that no worker waits for another one in the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.hookimpl(optionalhook=True)
