@@ -4,16 +4,18 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from shares import ALL
+from shares import ALL, in_share
 from size_kernels import CASES
 
 from cutepy import gpu
-from cutepy.errors import DeviceError, KernelError
+from cutepy.errors import CutepyError, DeviceError, KernelError
 from cutepy.gpu.operations.pointwise import each_element
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime.batch import taped
 from cutepy.gpu.runtime.formulas import Formula, evaluate, text_of
 from cutepy.gpu.trace.kernel import KernelFunction, SizedLaunch
 from cutepy.gpu.trace.recipe import Recipe, compiled
@@ -21,7 +23,7 @@ from cutepy.gpu.trace.unknown_sizes import SizeSpec, specs_of, values_of
 from cutepy.layout import Layout
 from cutepy.layout.values.int_tuple import as_tuple
 from cutepy.layout.values.layout import _make
-from cutepy.tensor import Tensor, i32
+from cutepy.tensor import Tensor, i32, local_tile
 
 NUMBERS = (0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 60, 64, 65)
 ODD = ("large", "extent", "stride", "begin", "end", "memory")
@@ -372,6 +374,130 @@ def test_a_recipe_of_views_writes_none_of_them(device: Device) -> None:
     mixed = recipe_of(summed, (one, turned, y), device)
     assert isinstance(mixed.run((later, after, y)), tuple) and mixed.run((later, after, here)) is None
     assert recipe.run((one, turned, y)) is None and mixed.run((one, later, y)) is None
+
+
+@gpu.kernel(sizes="known")
+def blended(a: float, n: "u32", x: Tensor, y: Tensor, z: Tensor, *, times: int = 1) -> None:  # noqa: F821
+    """z += a * x + n * y, element by element."""
+    gpu.launch(grid=1, threads=8)
+    z[gpu.thread] += times * (a * x[gpu.thread] + gpu.cast(n, "f32") * y[gpu.thread])
+
+
+class KnownCalls:
+    """Random calls of `blended`: over few memories, of few layouts, offsets and lengths, some frozen or freed."""
+
+    def __init__(self, device: Device, seed: int) -> None:
+        self.pick, memory = random.Random(seed), [gpu.array(np.ones(64, np.float32), device=device) for _ in range(4)]
+        short = gpu.array(np.ones(16, np.float32), device=device).engine
+        freed = replace(short, buffer=device.allocate(256, pooled=False))
+        freed.buffer.free()  # type: ignore[union-attr]
+        usual = [t.engine for t in memory[:3]]
+        self.engines = [*usual * 4, *[replace(e, length=60) for e in usual], replace(usual[0], writable=False)]
+        self.engines += [replace(usual[1], dtype=i32), replace(short, length=64), freed]
+
+    def call(self) -> tuple[object, ...]:
+        pick, tensors = self.pick.choice, []
+        for _ in "xyz":
+            layout = pick([Layout(8)] * 12 + [Layout((8,)), Layout(8, 3), Layout((2, 4)), Layout((2, 4), (4, 1))])
+            tensors.append(Tensor(pick(self.engines), layout, pick([0] * 9 + [4])))
+        if pick([False, False, True]):
+            tensors[pick([0, 1])] = tensors[2]
+        return pick([0.5, -2.0, 0.25, 1e300, np.float32(3), 2]), pick([1, 7, 9, -1, 1 << 31, np.int32(4)]), *tensors
+
+
+def asked_of(device: Device, call: Callable[[], object]) -> object:
+    """The launches of a call, or why it is refused."""
+    with taped(device) as tape, np.errstate(over="ignore"):
+        try:
+            call()
+        except CutepyError as error:
+            return str(error)
+    packed = [[np.float32(p) if isinstance(p, float) else p for p in params] for _, _, params in tape.launches]
+    return [(p.wgsl, p.grid, [*map(id, buffers)]) for p, buffers, _ in tape.launches], packed
+
+
+def test_a_recipe_of_known_sizes_gives_the_launch_of_the_long_way(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever varies of a call: its memories and which of them are one, layouts, types, numbers, static arguments."""
+    kernel, calls = gpu.kernel(sizes="known")(blended.function), KnownCalls(device, 0)
+    launch, served = Recipe.launch, list[Recipe]()
+    monkeypatch.setattr(Recipe, "launch", lambda recipe, given: (served.append(recipe), launch(recipe, given)))
+    given = [(calls.call(), calls.pick.choice([{}, {}, {}, {"times": 2}])) for _ in range(60)]
+    for _turn in range(in_share(3000)):
+        args, static = calls.pick.choice(given)
+        found = asked_of(device, partial(kernel, *args, **static))
+        assert found == asked_of(device, partial(kernel._launch, args, "auto", static)), (args, static)
+    assert len(served) > 40
+
+
+def test_planted_faults_in_each_check_of_known_sizes_are_noticed(device: Device) -> None:
+    """A check that is left out lets a call pass that is of another class, or is refused: random ones, and those that
+    differ from the recipe's in one thing of one tensor."""
+    kernel, calls = gpu.kernel(sizes="known")(blended.function), KnownCalls(device, 1)
+    x, y, z = (Tensor(engine, Layout(8)) for engine in calls.engines[:3])
+    guard, other = local_tile(Tensor(x.engine, Layout(4)), (8,), (0,)).guard, gpu.open_device(device.adapter)
+    calls.engines.append(gpu.array(np.ones(64, np.float32), device=other).engine)
+
+    def others(t: Tensor) -> list[Tensor]:
+        engines = [replace(t.engine, **fields) for fields in ({"dtype": i32}, {"writable": False}, {"length": 60})]  # type: ignore[arg-type]
+        views = [Tensor(t.engine, t.layout, 4), Tensor(t.engine, Layout(8, 3)), Tensor(t.engine, t.layout, 0, guard)]
+        return [*views, *[Tensor(engine, t.layout) for engine in (*engines, *calls.engines)]]
+
+    met = [calls.call() for _ in range(1000)]
+    for call in ((x, y, z), (x, z, z)):
+        kernel(0.5, 7, *call)
+        met += [(0.5, 7, *call[:at], t, *call[at + 1 :]) for at in range(3) for t in others(call[at])]
+    recipes = kernel._recipes[kernel._beside(met[0], "auto", {})]
+    assert len(recipes) == 2
+    for recipe in recipes:
+        answers, lines = [recipe.run(args) for args in met], recipe.text.splitlines()
+        assert {*map(type, answers)} == {tuple, int, type(None)}
+        for at, line in enumerate(lines):
+            if "return " not in line or at > len(lines) - 4 or re.search("facts|type\\(l|type\\(e|if not 1:", line):
+                continue
+            without = compiled("\n".join([*lines[:at], *lines[at + 1 :]]) + "\n", recipe.scope)
+            assert [without(args) for args in met] != answers, line
+    other.close()
+
+
+@gpu.kernel
+def taken(n: "u32", x: "(N)", y: "(M)") -> None:  # noqa: F821
+    gpu.launch(grid=-(-x.shape[0] // 64), threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    if i < n:
+        y[i] = x[i]
+
+
+@pytest.mark.parametrize("name", ["axpy", "taken"])
+def test_what_a_recipe_keeps_of_the_call_before_serves_equal_sizes_alone(device: Device, name: str) -> None:
+    """Whatever one number of a tensor, or a whole number, is another than before; and of a recipe that compares one
+    thing less this notices it."""
+    kernel, numbers, rank = {"axpy": (CASES["axpy"].kernel, (2.0,), 2), "taken": (taken, (8,), 1)}[name]
+    x, y = (gpu.array(np.zeros(400, np.float32), device=device).engine for _ in "xy")
+    shape, stride = ((8, 12), (16, 1)) if rank == 2 else (8, 2)
+    usual = [Tensor(engine, Layout(shape, stride), 4) for engine in (x, y)]
+    met = [(*numbers, *usual)]
+    for at, t in enumerate(usual):
+        others = [Tensor(t.engine, Layout(*two), 4) for two in (((8, 8), (16, 1)), ((8, 12), (20, 1)))]
+        others = others if rank == 2 else [Tensor(t.engine, Layout(*two), 4) for two in ((7, 2), (8, 4))]
+        others += [Tensor(t.engine, t.layout, 8), Tensor(replace(t.engine, length=9), t.layout, 4)]
+        met += [(*numbers, *usual[:at], other, *usual[at + 1 :]) for other in others]
+    met += [(9, *usual)] * (name == "taken")
+    recipe = recipe_of(kernel, met[0], device)
+
+    def answers(text: str, *, again: bool) -> list[object]:
+        runs = [compiled(text, {**recipe.scope, "last": [((None,), ())]}) for _ in met]
+        return [runs[at * (not again)](args) for at, call in enumerate(met) for args in (met[0], call)]
+
+    right = answers(recipe.text, again=False)[1::2]
+    assert answers(recipe.text, again=True)[1::2] == right
+    line = next(line for line in recipe.text.splitlines() if "sizes = (" in line)
+    names = re.findall(r"[\w.]+(?=, )", line)
+    assert len(names) == 8 + (name == "taken")
+    for name in names:
+        text = recipe.text.replace(line, line.replace(f"{name}, ", "", 1))
+        assert answers(text, again=True)[1::2] != right, name
 
 
 @gpu.kernel(sizes={"x": "(M,N)", "more": "(M,N)", "y": "(M,N)"})

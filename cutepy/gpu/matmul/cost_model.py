@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import ceil, inf, log2, prod
-from typing import NamedTuple
 
 from ...layout import ceil_div
 from ...tensor import as_dtype
@@ -152,22 +151,12 @@ def smem_words_per_fma(plan: Plan) -> float:
     return (rows + (0 if plan.ahead else columns)) / (rows * columns)
 
 
-class WorkgroupClocks(NamedTuple):
-    """What a workgroup of a plan takes, in clocks: a slab `wait`, and `slab` for each of the workgroups, at most
-    `together`, that share a processor; a tile `stored`, in vectors, or element by element for C in columns and in rows.
-    With k in parts no product takes less than `in_parts_us`, microseconds."""
-
-    together: int
-    wait: float
-    slab: float
-    stored: tuple[float, float, float]
-    in_parts_us: float
-
-
 @lru_cache(maxsize=1024)
-def _of_workgroup(plan: Plan) -> WorkgroupClocks:
-    """What a workgroup takes. As many run together as registers and shared memory let; a slab takes its multiply-adds
-    with the words of shared memory that these read, and what is brought there."""
+def _of_workgroup(plan: Plan) -> tuple[int, float, float, tuple[float, float, float], float]:
+    """What a workgroup of a plan takes: how many run together on a processor, as registers and shared memory let; the
+    clocks of a slab whatever their number, and for each of them, its multiply-adds with the words of shared memory that
+    these read and what is brought there; those to store a tile, in vectors, or element by element for C in columns and
+    in rows; and the microseconds below which no product is with k in parts."""
     (bm, bn, bk), threads = plan.tile, prod(plan.threads)
     of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
     held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS
@@ -178,7 +167,7 @@ def _of_workgroup(plan: Plan) -> WorkgroupClocks:
     vectors = STORED_CLOCKS * bm * bn
     columns, rows = (vectors * (ALONE + SIDE_BY_SIDE / side_by_side) for side_by_side in plan.threads[:2])
     in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + slab + vectors) / CLOCKS_PER_US
-    return WorkgroupClocks(together, wait, slab, (vectors, columns, rows), in_parts_us)
+    return together, wait, slab, (vectors, columns, rows), in_parts_us
 
 
 def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
@@ -203,10 +192,10 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
     for plan in plans:
         (bm, bn, bk), (together, wait, slab, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
         tiles, whole = -(-m // bm) * -(-n // bn) * batch, -(-k // bk)
-        one = tiles > 2 * PROCESSORS or in_parts_us >= least
-        for splits in counts or ((1,) if one else _parts(problem, plan)):
+        for splits in counts or ((1,) if tiles > 2 * PROCESSORS or in_parts_us >= least else _parts(problem, plan)):
             groups, slabs = tiles * splits, -(-whole // splits)
-            taken = in_rounds(groups, together, slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way])
+            alone, each = slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way]
+            taken = alone + each if groups <= PROCESSORS else in_rounds(groups, together, alone, each)
             # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes
             # their sum.
             read = groups * slabs * bk * (bm + bn) * width
@@ -230,12 +219,9 @@ def in_rounds(groups: int, together: int, alone: float, each: float) -> float:
 def _parts(problem: ProductProblem, plan: Plan) -> list[int]:
     """Counts of parts of k to choose from: one, and as many as fill the processors twice and four times, and once where
     the plan does not read ahead."""
-    groups, depth, counts = workgroups_of(problem, plan), plan.tile[2], [1]
-    for times in (2, 4) if plan.ahead else (1, 2, 4):
-        count = min(problem.k // 64, times * PROCESSORS // groups)
-        if count > counts[-1]:
-            counts.append(parts_of(problem.k, depth, count))
-    return counts
+    groups, most, depth = workgroups_of(problem, plan), problem.k // 64, plan.tile[2]
+    wanted = [min(most, times * PROCESSORS // groups) for times in ((2, 4) if plan.ahead else (1, 2, 4))]
+    return [1, *sorted({parts_of(problem.k, depth, count) for count in wanted if count > 1})]
 
 
 def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:

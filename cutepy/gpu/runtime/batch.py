@@ -333,11 +333,6 @@ def untaped() -> Iterator[None]:
         _RUNNING.reset(token)
 
 
-def taping() -> bool:
-    """Whether a tape runs in this thread."""
-    return _RUNNING.get() is not None
-
-
 def running_tape() -> Tape | None:
     """The innermost tape that runs in this thread."""
     return _RUNNING.get()

@@ -20,7 +20,7 @@ from ...layout.values.followed import forget_choices
 from ...tensor import DType, Tensor
 from ...tensor.functions import Function
 from . import DeviceBuffer
-from .batch import planning, taped, taping
+from .batch import planning, running_tape, taped
 from .call_recipe import CallRecipe, call_recipe, sized_call
 from .deferral import Deferral
 from .device_tensor import DeviceEngine, settled
@@ -74,9 +74,8 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
         kind: type = type(value)
         if type(value) is Tensor:
             engine, layout = value.engine, value.layout
-            if (type(engine) is not DeviceEngine and not settled(engine)) or value.guard is not None:
+            if value.guard is not None or not (type(engine) is DeviceEngine or settled(engine)):
                 return None
-            assert isinstance(engine, DeviceEngine)
             buffer = engine.buffer
             # Buffers enter the key by their order of first use, so other buffers make the same key, and equal ones stay
             # equal.
@@ -127,9 +126,7 @@ class CallCache:
     """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
     A class is all calls that differ in sizes, strides, offsets and lengths alone. It has recipes from the second call
-    that is recorded. A `patient` cache has none, for its calls may differ in where views begin without end: it records
-    a call when it is made again. Threads may share a cache: of what two of them write at once one may be lost, and is
-    made again.
+    that is recorded. Threads may share a cache: of what two of them write at once one may be lost, and is made again.
 
     >>> kept = CallCache()
     >>> kept.call((1, 2), lambda *_: "nothing of a device: computed")
@@ -138,10 +135,9 @@ class CallCache:
     0
     """
 
-    def __init__(self, *, patient: bool = False) -> None:
+    def __init__(self) -> None:
         self.recorded: dict[Hashable, Recorded] = {}
         self.recipes: dict[Hashable, list[CallRecipe | None]] = {}
-        self._met: set[int] | None = set() if patient else None
         _CACHES.add(self)
 
     def call(
@@ -172,11 +168,9 @@ class CallCache:
         entry = self.recorded.get(whole)
         if entry is not None:
             return cast(R, entry.run(call, args))
-        if self._met is not None and not self._met_before(hash(whole)):
-            return uncached(*args)
         # By the recipe of a class, else by Python under a tape, from which a recipe is made where the class was met.
         # A call of nested or swizzled layouts is of no class.
-        sized = sized_call(call) if self._met is None else None
+        sized = sized_call(call)
         recipes = None if sized is None else self.recipes.get((sized.key, beside))
         if sized is not None and recipes:
             # In one step each: another thread finds the list with all its recipes.
@@ -184,10 +178,11 @@ class CallCache:
             for recipe in order:
                 if recipe is not None and (entry := recipe.run(sized.numbers)) is not None:
                     if recipe is not order[0]:
-                        recipes[:] = [recipe, *[other for other in order if other is not recipe]]
+                        order.remove(recipe)
+                        recipes[:] = [recipe, *order]
                     with_room(self.recorded)[whole] = entry
                     return cast(R, entry.run(call, args))
-        outermost = not taping()
+        outermost = running_tape() is None
         names = parameters() if parameters is not None else ()
         with taped(call.device) as tape:
             result = uncached(*args)
@@ -201,18 +196,9 @@ class CallCache:
                     recipes.insert(0, call_recipe(call, sized, args, uncached, made, names=names))
         return result
 
-    def _met_before(self, digest: int) -> bool:
-        """Whether a call with this hash was made; it is from now on."""
-        assert self._met is not None
-        if digest in self._met:
-            return True
-        with_room(self._met).add(digest)
-        return False
-
     @staticmethod
     def clear_all() -> None:
-        """Drop the recorded calls and the recipes of every operation: what one would launch may have changed. What a
-        patient cache has met it keeps: such a call is recorded when it is next made."""
+        """Drop the recorded calls and the recipes of every operation: what one would launch may have changed."""
         for cache in _CACHES:
             cache.recorded.clear()
             cache.recipes.clear()

@@ -83,8 +83,9 @@ def call_recipe(
         return None
     asked = without_implied([simplified(form) for form in trail.conditions if not _of_floats(form)])
     asked += filter(_of_floats, trail.conditions)  # the rules of `simplified` are those of whole numbers
-    # What a cost model chose ("chosen") is computed again for each call's numbers, where all else holds.
-    conditions = tuple(sorted(asked, key=lambda form: isinstance(form, tuple) and form[0] == "chosen"))
+    # Remainders first, which tell most recipes of a class apart. What a cost model chose ("chosen") is computed again
+    # for each call's numbers, where all else holds.
+    conditions = tuple(sorted(asked, key=lambda form: ("chosen" in str(form), "%" not in str(form))))
     text, scope = _written(len(sized.numbers), conditions, found, known)
     scope |= trail.choices
     recipe = CallRecipe(compiled(text, scope), conditions, text, scope)

@@ -43,7 +43,7 @@ from .batch import (
     Stopwatch,
     batches_of,
     planning,
-    taping,
+    running_tape,
     tell,
     untaped,
 )
@@ -486,8 +486,8 @@ class Device:
         """
         before_launches(launches, buffers)
         self._begin("a call made again")
-        tapes = taping()
-        scratch = None if tapes else _scratch_of(made, kept)
+        tapes = running_tape() is not None
+        scratch = None if tapes or len(made) == (kept >= 0) else _scratch_of(made, kept)
         new = [
             self._pooled(nbytes) if scratch is None or (key := scratch[at]) is None else self._shared(key, nbytes)
             for at, nbytes in enumerate(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +143,7 @@ class DeferredEngine(DeviceEngine):
 _held = vars(DeviceEngine)["buffer"].__get__
 
 
-def settled(engine: object) -> bool:
+def settled(engine: object) -> TypeGuard[DeviceEngine]:
     """Whether an engine waited for its elements; now it does not."""
     return isinstance(engine, DeferredEngine) and engine.buffer is not None
 

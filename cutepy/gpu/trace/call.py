@@ -477,9 +477,8 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             engine, part = value.engine, ""
             if isinstance(engine, PackedEngine):
                 engine, part = engine.words, engine.dtype.name
-            if (type(engine) is not DeviceEngine and not settled(engine)) or value.guard is not None:
+            if value.guard is not None or not (type(engine) is DeviceEngine or settled(engine)):
                 return None
-            assert isinstance(engine, DeviceEngine)
             slot = len(bound)
             if engine.buffer in buffers:
                 slot = next((i for i, other in enumerate(bound) if _same_memory(engine, other)), slot)

@@ -58,7 +58,7 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
-from ..runtime.call_cache import CallCache
+from ..runtime.call_cache import with_room
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..runtime.timing import Tuning
@@ -376,7 +376,6 @@ class KernelFunction(NotebookRepr):
         self._read_signature(None)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
-        self._calls = CallCache(patient=True)
         self._recipes: dict[Hashable, list[Recipe]] = {}
         self._pinned: set[Hashable] = set()
         self._told = False
@@ -405,13 +404,9 @@ class KernelFunction(NotebookRepr):
             self.check_assumptions(*args, **static)
             checks = "auto"
         try:
-            if not self._is_whole(args, static) or type(checks) is not str:
-                self._calls.call((), lambda: self._launch(args, checks, static))
-                return
-            # The class of its sizes first, which costs least; then the launches of an equal call.
-            beside = self._beside(args, checks, static)
-            if not replayed(self._recipes.get(beside, []), args):
-                self._calls.call(args, lambda *_: self._launch(args, checks, static), key=lambda: beside)
+            whole = self._is_whole(args, static) and type(checks) is str
+            if not (whole and replayed(self._recipes.get(self._beside(args, checks, static), []), args)):
+                self._launch(args, checks, static)
         except CutepyError:
             with self._naming():
                 raise
@@ -425,7 +420,7 @@ class KernelFunction(NotebookRepr):
         return len(args), self.captures.captured(), self.captures.static(static) if static else (), checks
 
     def _launch(self, args: tuple[object, ...], checks: object, static: dict[str, object]) -> None:
-        """A call that is not recorded."""
+        """A call that no recipe serves."""
         whole = self._is_whole(args, static)
         quick = quick_call(args) if whole else None
         known: Ready | None
@@ -448,7 +443,7 @@ class KernelFunction(NotebookRepr):
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
                 name = self.function.__name__
-                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=5)
+                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=3)
         device = device or default_device()
         with self._naming():
             if sized is None:
@@ -460,11 +455,16 @@ class KernelFunction(NotebookRepr):
                 program, params = replace(program, grid=sized.grid), {**params, **sized.params}
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, params, device)
-        if sized is not None and whole and device is not None and sized.exact is not None:
-            recipes = self._recipes_of(args, checks, static)
-            if not any(recipe.of == (sized.exact.key, device.uid) for recipe in recipes):
-                form = traced.program(device.dialect, traced.checked(checks))
-                if (recipe := self._recipe(sized, args, specs, form, device)) is not None:
+        served = call if sized is None else sized.exact
+        if whole and served is not None:
+            recipes = with_room(self._recipes).setdefault(self._beside(args, checks, static), [])
+            if not any(recipe.of == (served.key, device.uid) for recipe in recipes):
+                if sized is None:
+                    recipe = recipe_for(call, args, LaunchPlan((), program.grid), program, device)
+                else:
+                    form = traced.program(device.dialect, traced.checked(checks))
+                    recipe = self._recipe(sized, args, specs, form, device)
+                if recipe is not None:
                     recipes[:] = [recipe, *recipes[: RECIPES_KEPT - 1]]
         if quick is not None and not (sized is not None and traced.numbers):
             if len(self._quick) >= KEPT:
@@ -490,16 +490,6 @@ class KernelFunction(NotebookRepr):
         checks = host_checks(call, specs, written)
         *_, serves = classes_of(call, specs, call.values or {}, self.often)
         return recipe_for(call, args, replace(plan, serves=serves, checks=checks), program, device)
-
-    def _recipes_of(self, args: tuple[object, ...], checks: object, static: Mapping[str, object]) -> list[Recipe]:
-        """The compiled classes of calls that are like this one in all but tensors and numbers."""
-        key = self._beside(args, checks, static)
-        found = self._recipes.get(key)
-        if found is None:
-            if len(self._recipes) >= KEPT:
-                self._recipes.clear()
-            found = self._recipes[key] = []
-        return found
 
     def interpret(self, *args: object, check: object = False, subgroup: object = 0, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place.

@@ -1,4 +1,4 @@
-"""A call of a class of sizes, compiled: one Python function from the arguments to bytes of parameters and a grid.
+"""A call of a class of sizes, or of known ones, compiled: a function from the arguments to parameters and a grid.
 
 Law: where the function gives a launch, the long way (`KernelFunction._sized`) makes the same launch of the same form;
 where it gives the number of a check, that check does not hold; where it gives None, the call is of another class. What
@@ -17,7 +17,7 @@ from ...layout import Layout
 from ...layout.values.followed import FollowedNumber, Trail, Unfollowed, trail
 from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
-from ..runtime.batch import taping, tell
+from ..runtime.batch import running_tape, tell
 from ..runtime.device_tensor import DeviceEngine, settled
 from ..runtime.formulas import Formula, Statements, compiled
 from ..runtime.program import LaunchPlan, Program
@@ -27,7 +27,7 @@ from .state import MOST_GROUPS
 from .unknown_sizes import ArgumentSizes
 
 KEPT = 16
-"""Recipes that one kernel keeps for calls that differ in sizes and classes of sizes alone."""
+"""Recipes that one kernel keeps for calls that differ in tensors and numbers alone."""
 
 Checks = tuple[tuple[Formula, str], ...]
 """What has to be true of a call, each with how it reads."""
@@ -53,7 +53,7 @@ class Recipe:
     def launch(self, launched: Launched) -> None:
         """Launch it on the device of its buffers, as `Device.launch` does."""
         buffers, uids, params, x, y, z = launched
-        device, tapes = buffers[0].device, taping()
+        device, tapes = buffers[0].device, running_tape() is not None
         if tapes or (device.faulty and self.program.loops):
             values = struct.unpack_from("<" + "".join(_FORMATS[p.type] for p in self.program.params), params)
             device.check_faults(self.program, values)
@@ -90,8 +90,9 @@ class _Writer:
         self.scope: dict[str, object] = {"Tensor": Tensor, "DeviceEngine": DeviceEngine, "Layout": Layout}
         self.scope["settled"] = settled
         self.names: dict[Formula, str] = {}
-        self.lines: list[str] = []
         self.first: dict[int, int] = {}  # by slot: its first argument
+        # What formulas are made of, the lines that take these apart, and all lines.
+        self.sizes, self.extents, self.lines = list[str](), list[str](), list[str]()
 
     def text(self, plan: LaunchPlan, args: tuple[object, ...]) -> tuple[str, Checks]:
         self.lines += ["def recipe(args):", "    try:"]
@@ -104,6 +105,7 @@ class _Writer:
             self.lines.append(f"        if type(a{i}) is not K{i}: return None")
             if type(self.values[i]) is int:
                 self.names[a.name] = f"a{i}"
+                self.sizes.append(f"a{i}")
             if any(p.name == a.name and p.type == "u32" for p in self.program.params):
                 self.lines.append(f"        if not 0 <= a{i} <= {LARGEST}: return -1")
         # What the call is, what has to hold, and what is launched: formulas, of which parts are computed once.
@@ -112,15 +114,22 @@ class _Writer:
         grid: list[Formula] = [("and", ("<=", 1, n), ("<=", n, most)) for n in plan.grid if not isinstance(n, int)]
         checks = [*plan.checks, *[(("<=", 0, form), said) for form, said, _ in plan.conditions]]
         checks += [(form, "the grid is within the device's limits") for form in grid]
-        said = Statements(
-            self.names, [plan.serves, *[form for form, _ in checks], *params.values(), *plan.grid], " " * 8
-        )
+        said = Statements(self.names, [plan.serves, *[form for form, _ in checks], *params.values(), *plan.grid])
         said.say("if not {}: return None", plan.serves)
         for number, (form, _) in enumerate(checks):
             said.say(f"if not {{}}: return {number}", form)
-        values = [said.text(params[p.name]) if p.name in params else self._number(p.name) for p in self.program.params]
-        x, y, z = map(said.text, plan.grid)
-        self.lines += said.lines
+        # What follows from the sizes alone is kept for the next call, which often has the same.
+        found = [said.text(form) for form in (*params.values(), *plan.grid)]
+        said.lines += [f"found = {', '.join(found)}", "last[0] = sizes, found"]
+        self.scope["last"] = [((None,), ())]
+        asked = " ".join(said.lines)
+        sizes = [name for name in self.sizes if name[0] != "a" or name in asked]  # numbers where a formula has them
+        self.lines.append(f"        sizes = ({''.join(f'{name}, ' for name in sizes)})")
+        self.lines += ["        before, found = last[0]", "        if before != sizes:"]
+        self.lines += [" " * 12 + line for line in (*self.extents, *said.lines)]
+        names = {name: f"v{number}" for number, name in enumerate(params)}
+        self.lines.append(f"        {''.join(f'{name}, ' for name in names.values())}x, y, z = found")
+        values = [names.get(p.name) or self._number(p.name) for p in self.program.params]
         packed = f"pack({', '.join(values)})" if values else "b''"
         if values:
             form = "<" + "".join(_FORMATS[p.type] for p in self.program.params)
@@ -128,7 +137,7 @@ class _Writer:
             self.scope["pack"] = struct.Struct(f"{form}{pad}x").pack
         buffers = [f"b{i}" for _, i in sorted(self.first.items())]
         uids = "".join(f"{b}.uid, " for b in buffers)
-        self.lines.append(f"        return [{', '.join(buffers)}], ({uids}), {packed}, {x}, {y}, {z}")
+        self.lines.append(f"        return [{', '.join(buffers)}], ({uids}), {packed}, x, y, z")
         self.scope["refused"] = TypeError, ValueError, OverflowError, ZeroDivisionError, struct.error
         self.lines += ["    except refused:", "        return -1"]
         return "\n".join(self.lines) + "\n", tuple(checks)
@@ -173,14 +182,16 @@ class _Writer:
         if a.slot in self.first:
             j = self.first[a.slot]
             same = f"b{i} is b{j} and e{i}.length == e{j}.length"
-            if a.sizes is None or not a.sizes.view:
+            alone = a.sizes is None and self.call.arguments[j].sizes is None  # each is the one layout that it was
+            if not alone and (a.sizes is None or not a.sizes.view):
                 same += f" and o{i} == o{j} and l{i} == l{j}"
             self.lines.append(f"        if not ({same}): return None")
         else:
             others = [f"b{i} is b{j} or " for j in self.first.values()]
+            least, most = self.program.bindings[a.slot].min_bytes, self.device.limits.binding_bytes
             self.lines += [
                 f"        if {''.join(others)}b{i}.device.uid != {self.device.uid}: return None",
-                f"        if b{i}._handle is None or b{i}.nbytes > {self.device.limits.binding_bytes}: return -1",
+                f"        if b{i}._handle is None or not {least} <= b{i}.nbytes <= {most}: return -1",
             ]
             self.first[a.slot] = i
         if a.sizes is None:
@@ -194,25 +205,26 @@ class _Writer:
         """The numbers of a tensor of unknown sizes, by the names that formulas have for them."""
         axes = range(len(sizes.shape))
         shape, stride = [f"n{i}_{axis}" for axis in axes], [f"s{i}_{axis}" for axis in axes]
+        self.sizes += [f"l{i}.shape", f"l{i}.stride", f"o{i}", f"e{i}.length"]
         if len(axes) == 1:
-            self.lines += [
-                f"        {shape[0]}, {stride[0]} = l{i}.shape, l{i}.stride",
-                f"        if type({shape[0]}) is tuple:",
-                f"            if len({shape[0]}) != 1: return None",
-                f"            ({shape[0]},), ({stride[0]},) = {shape[0]}, {stride[0]}",
+            self.extents += [
+                f"{shape[0]}, {stride[0]} = l{i}.shape, l{i}.stride",
+                f"if type({shape[0]}) is tuple:",
+                f"    if len({shape[0]}) != 1: return None",
+                f"    ({shape[0]},), ({stride[0]},) = {shape[0]}, {stride[0]}",
             ]
         else:
-            self.lines += [
-                f"        if type(l{i}.shape) is not tuple or len(l{i}.shape) != {len(axes)}: return None",
-                f"        {', '.join(shape)} = l{i}.shape",
-                f"        {', '.join(stride)} = l{i}.stride",
+            self.extents += [
+                f"if type(l{i}.shape) is not tuple or len(l{i}.shape) != {len(axes)}: return None",
+                f"{', '.join(shape)} = l{i}.shape",
+                f"{', '.join(stride)} = l{i}.stride",
             ]
         kinds = " is ".join([*[f"type({n})" for n in (*shape, *stride, f"o{i}")], "int"])
-        self.lines.append(f"        if not ({kinds}): return None")
+        self.extents.append(f"if not ({kinds}): return None")
         for axis, (n, step) in enumerate(zip(shape, stride, strict=True)):
             # A stride that is 1 plays no part of its own, and an extent that is a number is not 1.
             if sizes.stride[axis] != 1 and (sizes.shape[axis] == 1 or isinstance(sizes.shape[axis], str)):
-                self.lines.append(f"        if {n} == 1: {step} = 0")
+                self.extents.append(f"if {n} == 1: {step} = 0")
             self.names[f"{name}.shape[{axis}]"], self.names[f"{name}.stride[{axis}]"] = n, step
         self.names[f"{name}.offset"], self.names[f"{name}.length"] = f"o{i}", f"e{i}.length"
 
@@ -245,9 +257,10 @@ def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
 def _planned(recipes: list[Recipe], args: tuple[object, ...], running: Trail) -> bool:
     """The same for arguments whose numbers are followed: the recipe's text runs on these, so that what it looks at are
     conditions, and its parameters and its grid are formulas. Raises Unfollowed where no recipe serves."""
-    for recipe in recipes:
+    # What is checked of sizes are their conditions; of known sizes, which have no checks, it would be each number.
+    for recipe in [recipe for recipe in recipes if recipe.checks]:
         before = dict(running.conditions)
-        given = {**recipe.scope, "type": _kind_of, "pack": lambda *values: values}
+        given = {**recipe.scope, "type": _kind_of, "pack": lambda *values: values, "last": [((None,), ())]}
         launched: Any = compiled(recipe.text, given)(args)
         if isinstance(launched, tuple):
             buffers, _, params, *grid = launched
