@@ -1,5 +1,6 @@
 """matmul and sum on the interpreter: sizes that no tile divides, every kind of layout, wrong operands."""
 
+import sys
 import time
 
 import numpy as np
@@ -61,17 +62,24 @@ def test_the_fast_plan_has_vectors_and_registers() -> None:
     assert "var<workgroup> sA: array<vec4<f32>" in text
 
 
-def test_tracing_and_printing_the_fast_plan_is_quick() -> None:
+def test_tracing_and_printing_the_fast_plan_takes_few_calls() -> None:
+    """Calls of Python's functions, not time: 234,717, on whatever machine."""
     a = np.zeros((4096, 4096), np.float32)
     b, c = a.copy(), a.copy()
-    times = []
-    for _ in range(5):
-        matmul_kernel._traced.clear()
-        start = time.process_time()
+    matmul_kernel.wgsl(a, b, c, plan=FLAGSHIP)  # what is kept for all kernels is there
+    matmul_kernel._traced.clear()
+    calls = 0
+
+    def count(_frame: object, event: str, _value: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
         matmul_kernel.wgsl(a, b, c, plan=FLAGSHIP)
-        times.append(time.process_time() - start)
-    print(f"tracing, simplifying and printing the fast matmul: {min(times) * 1e3:.0f} ms")
-    assert min(times) < 0.2
+    finally:
+        sys.setprofile(None)
+    assert calls < 280_000
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint32])
