@@ -382,9 +382,8 @@ class Arena:
     name: Callable[[Expr], Expr] | None = None
 
 
-def keep(value: object, name: str, fact: object) -> None:
-    """Keep with a node what was worked out about it."""
-    object.__setattr__(value, name, fact)
+#: Keep with a node, under a name, what was worked out about it: a call of C's, as `arena` below.
+keep: Callable[[object, str, object], None] = object.__setattr__
 
 
 _ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces
