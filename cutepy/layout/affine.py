@@ -169,11 +169,12 @@ class Congruent(Generic[Atom, Constant]):
         >>> i.exact((0, 5), lambda atom: (0, 9)).constant  # where it is at most 5, it did not
         -1
         """
-        whole = Affine(self.terms, self.constant)
-        if max(map(abs, _ends(self.constant))) > _TABLE:
+        whole, (least, most) = Affine(self.terms, self.constant), _ends(self.constant)
+        if max(abs(least), abs(most)) > _TABLE:
             return None
         # First by the interval of the atoms, which is cheap, then by the bounds that the limits give.
-        by = copy_of(whole.interval(bounds), window)
+        lo, hi = Affine(self.terms, 0).interval(bounds)
+        by = copy_of((lo + least, hi + most), window)
         if by is None and limits:
             by = copy_of((whole.lower(bounds, limits), whole.upper(bounds, limits)), window)
         return None if by is None else whole.moved(by)
