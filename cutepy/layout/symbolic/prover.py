@@ -260,18 +260,10 @@ def _not_negative(poly: Poly, lows: tuple[tuple[int, int], ...], at_least: tuple
 
 def _follows(poly: Poly, lows: dict[int, int], at_least: tuple[Poly, ...], depth: int) -> bool:
     """The same, of so many of these polynomials: each is taken off as often as makes a negative term vanish."""
-    if poly.is_not_negative(lows):
-        return True
-    if depth == 0:
-        return False
-    below = [monomial for monomial, coefficient in poly.items() if coefficient < 0]
-    for known in at_least:
-        for monomial in below:
-            if known.get(monomial, 0) < 0:
-                factor = -(-poly[monomial] // known[monomial])
-                if _follows(poly.plus(known, -factor), lows, at_least, depth - 1):
-                    return True
-    return False
+    if (holds := poly.is_not_negative(lows)) or depth == 0:
+        return holds
+    pairs = [(known, m, c) for known in at_least for m, c in poly.items() if c < 0 and known.get(m, 0) < 0]
+    return any(_follows(poly.plus(known, -c // known[m]), lows, at_least, depth - 1) for known, m, c in pairs)
 
 
 def _contains(monomial: Monomial, product: Monomial) -> bool:
