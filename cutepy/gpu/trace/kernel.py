@@ -1002,12 +1002,15 @@ class KernelFunction(NotebookRepr):
         check_names(self.function.__name__, self._specs.values())
         named = {n for spec in self._specs.values() for n in spec.shape}
         name, facts = self.function.__name__, self.given + self.often
-        for which, said in (("given", self.given), ("often", self.often)):
-            if strange := next((size for size in divisors_of(said) if size not in named), None):
-                raise KernelError(f"{name}: {which}={said}: no annotation has a size {strange}")
-        names = [n for n in named if isinstance(n, str) and n != "?"]
-        if facts and (broken := contradiction(names, facts)):
-            stated = f"given={list(self.given)}" + f", often={list(self.often)}" * bool(self.often)
+        stated = f"given={list(self.given)}" + f", often={list(self.often)}" * bool(self.often)
+        try:
+            strange = next((size for size in divisors_of(facts) if size not in named), None)
+            broken = contradiction([n for n in named if isinstance(n, str) and n != "?"], facts) if facts else ()
+        except KernelError as error:
+            raise KernelError(f"{name}: {stated}: {error}") from error
+        if strange is not None:
+            raise KernelError(f"{name}: {stated}: no annotation has a size {strange}")
+        if broken:
             raise KernelError(f"{name}: {stated}: no sizes satisfy {' and '.join(map(repr, broken))}")
 
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> BoundArguments:

@@ -500,6 +500,8 @@ def divisors_of(facts: Iterable[str]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for fact in facts:
+        if not isinstance(fact, str):
+            raise KernelError(f'the fact {fact!r} is no text: write "64 divides K", "M <= 65536" or "n <= m"')
         if match := _DIVIDES.fullmatch(fact.strip()):
             by, name = int(match[1]), match[2]
             if by < 1:

@@ -458,9 +458,10 @@ def test_facts_that_no_call_has_or_that_are_none_are_refused() -> None:
 
     for given, often, told in (
         (["4 divides n"], ["n == 6"], "one: given=['4 divides n'], often=['n == 6']: no sizes satisfy "),
-        ([], ["4 divides m"], "one: often=('4 divides m',): no annotation has a size m"),
-        ([], ["m <= 4"], "the fact 'm <= 4': m is no size"),
-        ([], ["n"], "the fact 'n' is none"),
+        ([], ["4 divides m"], "one: given=[], often=['4 divides m']: no annotation has a size m"),
+        ([], ["m <= 4"], "one: given=[], often=['m <= 4']: the fact 'm <= 4': m is no size"),
+        (["n"], [], "one: given=['n']: the fact 'n' is none"),
+        ([3], [], "one: given=[3]: the fact 3 is no text"),
     ):
         with pytest.raises(KernelError) as caught:
             gpu.kernel(given=given, often=often)(one)
