@@ -28,13 +28,17 @@ def test_what_is_proven_runs_unchecked(device: Device) -> None:
     x, y = (gpu.array(np.arange(64, dtype=np.float32), device=device) for _ in range(2))
     places = gpu.array(np.arange(64, dtype=np.uint32)[::-1].copy(), device=device)
     launched: list[Program] = []
-    real = device.launch
+    real, again = device.launch, device.launch_bound
 
     def launch(program: Program, *arguments: object) -> None:
         launched.append(program)
         real(program, *arguments)
 
-    device.launch = launch  # type: ignore[method-assign]
+    def by_recipe(program: Program, *arguments: object) -> None:
+        launched.append(program)
+        again(program, *arguments)
+
+    device.launch, device.launch_bound = launch, by_recipe  # type: ignore[method-assign]
     try:
         turn(x, y)
         assert np.array_equal(y.numpy(), np.arange(64)[::-1])
@@ -42,7 +46,7 @@ def test_what_is_proven_runs_unchecked(device: Device) -> None:
         pick(x, places, y)
         turn(x, y)
     finally:
-        del device.launch
+        del device.launch, device.launch_bound
     assert [p.checked for p in launched] == [False, True, True, False]
     assert [device.prepare(p) for p in launched] == [False, True, True, False]
     assert np.array_equal(y.numpy(), np.arange(64)[::-1])

@@ -163,10 +163,13 @@ NEED = {
         test_from_table.py::test_swizzled_layouts_are_found
         test_from_table.py::test_what_is_no_table
         test_int_tuples.py::test_a_coordinate_may_be_the_offset_of_a_composed_layout
+        test_inverse.py::test_a_long_mode_of_stride_0_takes_nothing_from_a_right_inverse
+        test_inverse.py::test_inverses_of_coordinates_are_those_of_each_axis_beside_the_others
         test_inverse.py::test_left_inverse_inverts
         test_inverse.py::test_left_inverse_is_returned_whenever_there_is_one
         test_inverse.py::test_right_inverse_is_as_large_as_possible
         test_lines.py::test_a_refusal_about_unknown_sizes_has_calls_with_numbers_that_work
+        test_notation.py::test_a_keyword_of_a_call_counts_or_is_refused
         test_notation.py::test_a_name_before_a_stride_is_a_size
         test_notation.py::test_reading_inverts_writing
         test_notation.py::test_unknown_sizes
@@ -179,6 +182,7 @@ NEED = {
         test_tuple_laws.py
     """,
     "draw": """
+        test_views.py::test_a_colour_or_a_label_that_is_asked_for_counts_or_is_refused
         test_views.py::test_unknown_sizes_are_drawn_at_the_ends_of_their_modes
         test_views.py::test_what_has_a_picture_shows_it_and_the_rest_its_text
     """,

@@ -25,8 +25,8 @@ REFUSED = COMPOSED + "::test_what_is_refused_says_why"
 MUTANTS = [
     # those that once went unnoticed
     layout(
-        "def not_negative(self, poly: Poly, depth: int = 3)",
-        "def not_negative(self, poly: Poly, depth: int = 1)",
+        "return _follows(poly, dict(lows), at_least, 3)",
+        "return _follows(poly, dict(lows), at_least, 1)",
         "tests/layout/test_symbolic.py::test_a_chain_of_facts_is_followed_three_steps_and_no_further",
     ),
     layout("[(abs(step), leaf) for", "[(step, leaf) for", law("make_layout_like")),

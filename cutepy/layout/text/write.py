@@ -94,7 +94,7 @@ def _cpp_tuple(value: IntTuple, name: str) -> str:
     text = str(value)
     if any(operator in text for operator in ("**", "floor", "ceiling", "Mod", "Max", "Min")):
         raise LayoutError(f"to_cpp: the size {text} has no C++ spelling; name it with a symbol of its own")
-    return text if value.is_Symbol else f"({text})"  # type: ignore[attr-defined]
+    return text if text.isidentifier() else f"({text})"
 
 
 def to_pycute(layout: AnyLayout) -> str:
