@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -190,7 +191,8 @@ class Browser:
     def close(self) -> None:
         """End the browser and everything that it started: they are one process group, ours."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may end by itself meanwhile
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._jobs.put(None)
         self._server.close()

@@ -30,7 +30,7 @@ from queue import Queue
 from mutate import COPIED, ROOT
 
 SEED, COUNT, BAR = 27, 75, 0.95
-LONGEST = 300
+LONGEST = 900
 """Seconds; a fault may keep a test from ending, which is a failure too."""
 
 
