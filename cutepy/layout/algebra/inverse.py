@@ -106,7 +106,7 @@ def _right(layout: Layout, *, anywhere: bool = False) -> Layout:
     """The right inverse, into coordinates that are 0 along modes of stride 0 unless it may lead `anywhere`."""
     modes = sorted(moving(layout))
     if _spans(modes):
-        return _chained_modes(modes)
+        return _whole_modes(modes)
     # Overlapping modes: an offset may have several coordinates, so search.
     if anywhere and layout.size <= MOST_SEARCHED:
         return largest_right_inverse(layout, layout)
@@ -115,24 +115,35 @@ def _right(layout: Layout, *, anywhere: bool = False) -> Layout:
     # at the second of them offsets are below 0, where no inverse looks.
     shape = tuple(extent if step else 2 for extent, step in zip(extents, steps, strict=True))
     if prod(shape) > MOST_SEARCHED:
-        return _chained_modes(modes)
+        return _whole_modes(_longest_chain(modes))
     near = _make(shape, tuple(step or -layout.cosize for step in steps))
     back = _make(shape, tuple(prod(extents[:mode]) for mode in range(len(extents))))
     return coalesce(composition(back, largest_right_inverse(near, layout)))
 
 
-def _chained_modes(modes: Moving) -> Layout:
-    """The largest right inverse made of whole modes, given in order of stride: one of stride 1, one that continues it,
-    and so on."""
-    # For each stride the longest chain that begins with it: where it ends, its extents and positions.
-    longest: dict[int, tuple[int, tuple[int, ...], tuple[int, ...]]] = {}
+def _whole_modes(modes: Moving) -> Layout:
+    """The right inverse made of whole modes in order of stride, no two of one stride: that of stride 1, the one that
+    continues it, and so on."""
+    extents: list[int] = []
+    strides: list[int] = []
+    reached = 1
+    for step, position, extent in modes:
+        if step == reached:
+            extents.append(extent)
+            strides.append(position)
+            reached *= extent
+    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
+
+
+def _longest_chain(modes: Moving) -> Moving:
+    """Of modes in order of stride the chain from stride 1 on, each continued by the next, that reaches farthest."""
+    # For each stride the longest chain that begins with it: where it ends, and its modes.
+    longest: dict[int, tuple[int, Moving]] = {}
     for step, position, extent in reversed(modes):
-        end = step * extent
-        end, extents, positions = longest.get(end, (end, (), ()))
+        end, chain = longest.get(step * extent, (step * extent, []))
         if step not in longest or end >= longest[step][0]:
-            longest[step] = end, (extent, *extents), (position, *positions)
-    _, extents, positions = longest.get(1, (1, (), ()))
-    return from_modes(*coalesced(_make(extents, positions)))
+            longest[step] = end, [(step, position, extent), *chain]
+    return longest.get(1, (1, []))[1]
 
 
 def _left(layout: Layout, *, anywhere: bool = False) -> Layout:
