@@ -431,6 +431,23 @@ def test_a_recipe_of_known_sizes_gives_the_launch_of_the_long_way(
     assert len(served) > 40
 
 
+def test_a_memory_too_small_for_one_layout_is_served_by_the_recipe_of_another(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @gpu.kernel(sizes="known")
+    def doubled(x: Tensor) -> None:
+        gpu.launch(grid=1, threads=8)
+        x[gpu.thread] *= 2.0
+
+    every = [gpu.array(np.ones(n, np.float32), device=device) for n in (8, 1 << 10, 1 << 16)]
+    for x in every:
+        doubled(x)
+    monkeypatch.setattr(KernelFunction, "_launch", lambda *_: pytest.fail("the long way"))
+    for x in every:
+        doubled(x)
+    assert all((x.numpy()[:8] == 4).all() for x in every)
+
+
 def test_planted_faults_in_each_check_of_known_sizes_are_noticed(device: Device) -> None:
     """A check that is left out lets a call pass that is of another class, or is refused: random ones, and those that
     differ from the recipe's in one thing of one tensor."""

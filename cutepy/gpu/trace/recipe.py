@@ -177,8 +177,12 @@ class _Writer:
             f"        if type(l{i}) is not Layout: return None",
             f"        if e{i}.dtype is not D{i} or e{i}.writable is not {engine.writable}: return None",
             f"        if l{i}.facts is not None: return None",
-            f"        b{i} = e{i}.buffer",
         ]
+        if a.sizes is None:  # before what is checked of memory: another layout is another call
+            self.scope[f"L{i}"] = a.tensor.layout
+            here = f"o{i} == {a.tensor.offset} and e{i}.length == {a.length}"
+            self.lines.append(f"        if not ({here} and (l{i} is L{i} or l{i} == L{i})): return None")
+        self.lines.append(f"        b{i} = e{i}.buffer")
         if a.slot in self.first:
             j = self.first[a.slot]
             same = f"b{i} is b{j} and e{i}.length == e{j}.length"
@@ -194,12 +198,8 @@ class _Writer:
                 f"        if b{i}._handle is None or not {least} <= b{i}.nbytes <= {most}: return -1",
             ]
             self.first[a.slot] = i
-        if a.sizes is None:
-            self.scope[f"L{i}"] = a.tensor.layout
-            here = f"o{i} == {a.tensor.offset} and e{i}.length == {a.length}"
-            self.lines.append(f"        if not ({here} and (l{i} is L{i} or l{i} == L{i})): return None")
-            return
-        self._extents(i, a.name, a.sizes)
+        if a.sizes is not None:
+            self._extents(i, a.name, a.sizes)
 
     def _extents(self, i: int, name: str, sizes: ArgumentSizes) -> None:
         """The numbers of a tensor of unknown sizes, by the names that formulas have for them."""
