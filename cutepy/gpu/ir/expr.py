@@ -382,7 +382,7 @@ class Arena:
     name: Callable[[Expr], Expr] | None = None
 
 
-#: Keep with a node, under a name, what was worked out about it: a call of C's, as `arena` below.
+#: Keep with a node, under a name, what was worked out about it. Proofs call this often: it is no function of Python.
 keep: Callable[[object, str, object], None] = object.__setattr__
 
 

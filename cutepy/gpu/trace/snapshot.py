@@ -36,7 +36,7 @@ from .rewrite_source import written
 
 #: Objects that one block may reach; more are a mistake that a kernel should hear of.
 MOST = 100_000
-#: Characters that say how a thing is reached; of a chain of objects each is reached through all before it.
+#: Most characters of the text that says how an object is reached: in a chain of objects each text begins with the last.
 LONGEST_NAME = 200
 #: Bytes of an array of numbers that is compared; a larger one is data, which no kernel keeps its state in.
 MOST_BYTES = 1 << 20

@@ -259,7 +259,8 @@ def _not_negative(poly: Poly, lows: tuple[tuple[int, int], ...], at_least: tuple
 
 
 def _follows(poly: Poly, lows: dict[int, int], at_least: tuple[Poly, ...], depth: int) -> bool:
-    """The same, of so many of these polynomials: each is taken off as often as makes a negative term vanish."""
+    """Whether that follows with at most `depth` of these polynomials subtracted, each as many times as removes a
+    negative term."""
     if (holds := poly.is_not_negative(lows)) or depth == 0:
         return holds
     pairs = [(known, m, c) for known in at_least for m, c in poly.items() if c < 0 and known.get(m, 0) < 0]
