@@ -1,13 +1,15 @@
 """Views of tensors in a device's memory keep to their elements, and only what a GPU knows goes there."""
 
+import random
+
 import numpy as np
 import pytest
 
 from cutepy import gpu
 from cutepy.errors import LayoutError, TensorError
 from cutepy.gpu.runtime import Device
-from cutepy.layout import composition
-from cutepy.tensor import copy, fill, local_tile, make_identity_tensor, make_tensor
+from cutepy.layout import Layout, composition
+from cutepy.tensor import Tensor, copy, fill, local_tile, make_identity_tensor, make_tensor
 
 
 def test_views_reach_their_own_elements(device: Device) -> None:
@@ -17,6 +19,27 @@ def test_views_reach_their_own_elements(device: Device) -> None:
         composition(x, (5, 6))
     with pytest.raises(TensorError, match="coordinate 4 of"):
         x[4, 0]
+
+
+def test_views_of_one_memory_begin_where_each_call_says(device: Device) -> None:
+    @gpu.kernel
+    def summed(x: Tensor, y: Tensor, z: Tensor) -> None:
+        gpu.launch(threads=4)
+        z[gpu.thread] = x[gpu.thread] - y[gpu.thread] / 2
+
+    pick = random.Random("views of one memory")
+    values = np.arange(64, dtype=np.float32).reshape(2, 32)
+    memory = [gpu.array(row, device=device) for row in values]
+    for _turn in range(100):
+        calls = [(pick.randrange(2), pick.choice((0, 4, 8, 9, 12, 16))) for _ in range(3)]
+        x, y, z = (values[at][begin : begin + 4] for at, begin in calls)
+        # What is written overlaps no other view: equal ones are read before.
+        if any(at == calls[2][0] and 0 < abs(begin - calls[2][1]) < 4 for at, begin in calls[:2]):
+            continue
+        summed(*[Tensor(memory[at].engine, Layout((4,), (1,)), begin) for at, begin in calls])
+        z[:] = x - y / 2
+        for row, tensor in zip(values, memory, strict=True):
+            assert (tensor.numpy() == row).all(), calls
 
 
 @pytest.mark.parametrize("kind", ["float64", "int64", "uint64", "complex128"])

@@ -482,10 +482,10 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             slot = len(bound)
             if engine.buffer in buffers:
                 slot = next((i for i, other in enumerate(bound) if _same_memory(engine, other)), slot)
+            shared = shared or slot < len(bound)
             if slot == len(bound):
                 bound.append(engine)
                 buffers.append(engine.buffer)
-            shared = shared or slot < len(bound) - 1
             begins: Hashable = value.offset
             if value.offset and not part and (origin := origin_of(value, value.offset, engine.length)) is not None:
                 begins = origin
