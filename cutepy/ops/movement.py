@@ -48,12 +48,7 @@ def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
     tensor = as_tensor(x)
     if chosen("contiguous", None, tensor) == "numpy":
         return from_array(np.array(load_all(tensor), order=order), tensor.dtype)
-    axes = range(len(mode_sizes(tensor)))
-    fresh = operations.place_of("contiguous", "wgpu", [tensor]).new(
-        mode_sizes(tensor), tensor.dtype, axes if order == "F" else axes[::-1]
-    )
-    operations.copy(tensor, fresh)
-    return fresh
+    return operations.copied(tensor, order)
 
 
 def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
@@ -65,8 +60,8 @@ def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
     Raises TensorError unless each axis is named once.
     """
     tensor = as_tensor(x)
-    rank = len(mode_sizes(tensor))
-    order = tuple(axis % rank if -rank <= axis < rank else axis for axis in axes)
+    rank = tensor.rank
+    order = tuple([axis % rank if -rank <= axis < rank else axis for axis in axes])
     if sorted(order) != list(range(rank)):
         raise TensorError(f"permute({tensor}, {tuple(axes)}): name each of the axes 0 to {rank - 1} once")
     return tensor.lift_layout(select, *order)

@@ -3,9 +3,11 @@
 import gc
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
     "astype": lambda a, b: ops.astype(a, "i32"),
     "where": lambda a, b: ops.where(a, b, 0.0),
     "fused": lambda a, b: ops.fused_multiply_add(a, b, 1),
+    "turned": lambda a, b: ops.contiguous(ops.permute_dims(a, (1, 0))),
 }
 
 
@@ -56,6 +59,27 @@ def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.Monkey
         patch.setattr(gpu.KernelFunction, "__call__", lambda *args, **static: pytest.fail("the long way"))
         for i in range(4):
             assert CALLS[name](*pairs[i % 2]).numpy().tobytes() == wanted[i % 2].tobytes()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_made_again_asks_the_device_once(device: Device, name: str) -> None:
+    """For its memory and its launches together; and it runs few of Python's functions."""
+    a, b = (gpu.array(np.ones((67, 131), np.float32), device=device) for _ in "ab")
+    for _ in range(4):
+        CALLS[name](a, b)
+    asked: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _value: object) -> None:
+        if event == "call":
+            asked[frame.f_code.co_qualname] += 1
+
+    sys.setprofile(count)
+    try:
+        CALLS[name](a, b)
+    finally:
+        sys.setprofile(None)
+    assert asked["Device.replay"] == 1 and not asked["Device.allocate"] and not asked["Device.launch"]
+    assert asked.total() <= 100, asked
 
 
 NOTHING: dict[str, Callable[[Tensor, str], Tensor]] = {

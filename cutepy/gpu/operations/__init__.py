@@ -4,7 +4,7 @@
 `pointwise` (with `elements`), `copies`, `fold`, `gather`, `reductions`, `scan`, `softmax` and `sort`.
 """
 
-from .copies import copy, filled
+from .copies import copied, copy, filled
 from .gather import taken
 from .operand import ExecutionSite, place_of
 from .pointwise import Pointwise
@@ -14,6 +14,6 @@ from .scan import scanned
 from .sort import ordered, search_sorted
 
 __all__ = [
-    "SCANS", "ExecutionSite", "Pointwise", "copy", "filled", "folded", "ordered", "place_of", "scanned",
+    "SCANS", "ExecutionSite", "Pointwise", "copied", "copy", "filled", "folded", "ordered", "place_of", "scanned",
     "search_sorted", "taken",
 ]  # fmt: skip

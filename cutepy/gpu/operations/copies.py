@@ -10,7 +10,7 @@ import numpy as np
 from ... import gpu
 from ...errors import KernelError
 from ...layout import joined
-from ...tensor import Tensor, mode_layouts, with_layout
+from ...tensor import Tensor, mode_layouts, mode_sizes, with_layout
 from .. import cached_launches
 from .domain import Tiling
 from .operand import ExecutionSite, place_of, target_of, tensor_of
@@ -71,6 +71,24 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     (a, b), tiling = walk(_alike([a, b]))
     for pair, tiles in in_whole_vectors([a, b], tiling):
         place.run(copy_kernel, *pair, tiling=of_a_run(place, pair, tiles))
+
+
+@cached_launches
+def copied(tensor: Tensor, order: str) -> Tensor:
+    """A copy on the device of a tensor, or of one of the host on the default device, its last axis fastest in memory;
+    with the `order` "F" its first.
+
+    >>> from cutepy import gpu
+    >>> copied(gpu.array(np.float32([[1, 2], [3, 4]])), "F").layout
+    Layout((2, 2), (1, 2))
+
+    Raises as `copy`.
+    """
+    sizes = mode_sizes(tensor)
+    axes = range(len(sizes))
+    fresh = place_of("copied", "wgpu", [tensor]).new(sizes, tensor.dtype, axes if order == "F" else axes[::-1])
+    copy(tensor, fresh)
+    return fresh
 
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:
