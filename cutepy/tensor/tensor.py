@@ -244,11 +244,12 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
         layout = self.layout
         if type(layout) is not Layout or layout.facts is not None or self.guard is not None or trail() is not None:
             return None
-        if not all(map(_is_static, arguments)):
-            return None
+        for argument in arguments:
+            if not _is_static(argument):
+                return None
         engine = self.engine
         kind = getattr(engine, "unbounded", False), getattr(engine, "confined", False)
-        return function.__name__, layout, kind, arguments
+        return function.__name__, layout.shape, layout.stride, kind, arguments
 
     def _checked_view(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """The view, made anew. Raises TensorError for what is no view of the tensor's own elements."""
@@ -381,11 +382,14 @@ def _keep_view(key: Hashable, view: Tensor, by: int) -> None:
 def _is_static(argument: Any) -> bool:
     """Whether an argument is made of integers and plain layouts alone: equal ones are the same then."""
     kind = type(argument)
-    if kind is int or argument is None or argument is _:
-        return True
+    if kind is Layout:
+        return argument.facts is None
     if kind is tuple:
-        return all(map(_is_static, argument))
-    return kind is Layout and argument.facts is None
+        return {*map(type, argument)} == _INTEGERS or all(map(_is_static, argument))
+    return kind is int or argument is None or argument is _
+
+
+_INTEGERS = {int}
 
 
 _set_engine, _set_layout, _set_offset, _set_guard = (

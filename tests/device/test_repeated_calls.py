@@ -277,6 +277,44 @@ def test_a_call_made_again_is_refused_over_what_is_freed_or_too_small(device: De
         own.close()
 
 
+def test_launches_that_are_kept_bound_serve_equal_buffers_alone(device: Device) -> None:
+    """Not freed ones, nor fewer bytes in the memory of others, nor other launches; what was freed is kept by none of
+    them, and the next compilation finds each pipeline where it was used last."""
+    own, of = gpu.open_device(device.adapter), object()
+    try:
+        program = doubled.program(*(gpu.array(np.zeros(64, np.float32), device=own) for _ in "xy"), dialect=own.dialect)
+        longer = replace(program, bindings=tuple(replace(b, min_bytes=1020) for b in program.bindings))
+        launches = [(longer, (0, 1), (), (1, 1, 1))]
+        x, y = (own.allocate(1020, pooled=True) for _ in "xy")
+        x.write(np.arange(64, dtype=np.float32))
+        numbers = x.uid, y.uid
+        for _ in range(3):
+            own.replay((), launches, [x, y], of=of)
+        assert np.array_equal(y.read("f4", 64), 2 * np.arange(64))
+        assert [key[:2] for key in own._groups.played] == [(of, numbers)]
+        own.replay((), [], [x, y], of=object())  # nothing, whatever else is over these buffers
+        assert len(own._groups.played) == 2
+        del x, y
+        short, other = (own.allocate(1000, pooled=True) for _ in "xy")
+        assert {short.uid, other.uid} == {*numbers}
+        with pytest.raises(KernelError, match="needs 1020 bytes"):
+            own.replay((), launches, sorted([short, other], key=lambda b: b.uid != numbers[0]), of=of)
+        del short, other
+        x, y = sorted([own.allocate(1020, pooled=True) for _ in "xy"], key=lambda b: b.uid != numbers[0])
+        own.replay((), launches, [x, y], of=of)
+        y.free()
+        with pytest.raises(DeviceError, match="used after it was freed"):
+            own.replay((), launches, [x, y], of=of)
+        own.wait()
+        assert not own._groups.played
+        y = own.allocate(1020, pooled=True)
+        own.replay((), launches, [x, y], of=of)
+        own.prepare(replace(program, wgsl=program.wgsl + "// another\nconst another = 1;\n"))
+        assert not own._groups.played
+    finally:
+        own.close()
+
+
 def test_a_result_is_never_scratch_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Temporaries of all calls share memory, which no result has, also where it is given up in between."""
     monkeypatch.setattr("cutepy.gpu.runtime.device.SCRATCH", 1 << 14)

@@ -190,10 +190,6 @@ class Pool:
     def __len__(self) -> int:
         return sum([len(same) for same in list(self._kept.values())])
 
-    def has(self, nbytes: int) -> bool:
-        """Whether there is memory of so many bytes."""
-        return bool(self._kept.get(nbytes))
-
     def take(self, buffer: DeviceBuffer) -> bool:
         """Give memory of its size, which holds anything, to a buffer; False where there is none."""
         same = self._kept.get(buffer.held)

@@ -272,9 +272,9 @@ class Device:
     def _pooled(self, nbytes: int, name: str = "") -> DeviceBuffer:
         """A buffer in memory of the pool, or in new memory that is for the pool. Any thread may ask at any time; where
         the pool has some, it takes no lock."""
-        if self._needs_no_lock and (size := pooled_bytes(nbytes)) <= LARGEST_CLASS and self._pool.has(size):
+        if self._needs_no_lock:
             buffer = DeviceBuffer(self, nbytes, name, True)
-            if self._pool.take(buffer):
+            if buffer.held <= LARGEST_CLASS and self._pool.take(buffer):
                 return buffer
         return self._with_memory(partial(self._new, nbytes, name, True))
 
@@ -478,11 +478,17 @@ class Device:
         return self.lanes
 
     def replay(
-        self, made: tuple[int, ...], launches: Sequence[Played], buffers: Sequence[DeviceBuffer], kept: int = -1
+        self,
+        made: tuple[int, ...],
+        launches: Sequence[Played],
+        buffers: Sequence[DeviceBuffer],
+        kept: int = -1,
+        of: object = None,
     ) -> DeviceBuffer | None:
         """New buffers of so many bytes each, which come after `buffers`, then launches over all: what `allocate` and
         `launch` do, in one step. A launch has its program, the numbers of its operands, its parameters, its grid.
-        Returns the new buffer of number `kept`, which the caller keeps.
+        Returns the new buffer of number `kept`, which the caller keeps. All calls `of` one object, compared by its
+        identity, have the same launches: what is bound for these is found by the buffers.
         """
         before_launches(launches, buffers)
         self._begin("a call made again")
@@ -492,14 +498,21 @@ class Device:
             self._pooled(nbytes) if scratch is None or (key := scratch[at]) is None else self._shared(key, nbytes)
             for at, nbytes in enumerate(made)
         ]
-        everything = [*buffers, *new]
-        self._enqueue(
-            [
+        everything, key, bound = [*buffers, *new], None, None
+        if of is not None and not self._failed:
+            uids = [0 if buffer._handle is None else buffer.uid for buffer in buffers]
+            uids += [buffer.uid for buffer in new]
+            key = of, tuple(uids), *[buffer.nbytes for buffer in buffers]
+            bound = self._groups.played.get(key)
+        if bound is None:
+            bound = [
                 self.bound_launch(program, [everything[number] for number in places], params, grid)
                 for program, places, params, grid in launches
                 if min(grid)
             ]
-        )
+            if key is not None:
+                self._groups.play(key, bound)
+        self._enqueue(bound)
         if tapes:
             for buffer in new:
                 tell(self, buffer)
@@ -831,6 +844,7 @@ class Device:
             pipeline = self._pipelines.get(key)
             if pipeline is None:
                 self._met.clear()  # what is used from now on is the most recent
+                self._groups.played.clear()
                 pipeline = self._pipelines[key] = build_pipeline(self, program)
                 # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
                 digest = hash(key)

@@ -154,16 +154,18 @@ class BoundPipeline:
 
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
-Key = tuple[Pipeline, tuple[int, ...]]
-"""A pipeline, and the numbers of the buffers that it is bound to."""
+Key = tuple[object, tuple[int, ...], *tuple[object, ...]]
+"""What is bound, a pipeline or launches that are made again, and the numbers of the buffers that it is bound to."""
 
 
 class BindGroups:
-    """The bind groups of a device, by pipeline and buffers: the latest ones, none that holds a freed buffer. Any thread
-    may ask for one at any time; who drops some has the device to itself."""
+    """The bind groups of a device, by pipeline and buffers: the latest ones, none that holds a freed buffer; and so
+    the launches of calls that are made again, bound. Any thread may ask for one at any time; who drops some has the
+    device to itself."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[Key, BoundPipeline] = OrderedDict()
+        self.played: OrderedDict[Key, list[BoundLaunch]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -190,20 +192,28 @@ class BindGroups:
         """The bind group of the buffers of these numbers, where it was made before."""
         return self._made.get((pipeline, uids))
 
+    def play(self, key: Key, launches: list[BoundLaunch]) -> None:
+        """Keep the launches of a call, as `played` gives them to a call of the same key."""
+        for uid in key[1]:
+            self._of_buffer[uid].add(key)
+        self.played[key] = launches
+
     def trim(self) -> None:
         """Let go of those that were made longest ago, where there are many."""
-        while len(self._made) > GROUPS_KEPT:
-            key, _ = self._made.popitem(last=False)
-            self._drop(key)
+        for kept in (self._made, self.played):
+            while len(kept) > GROUPS_KEPT:
+                self._drop(kept.popitem(last=False)[0])
 
     def forget(self, uid: int) -> None:
         """Drop what holds this buffer, so that its memory can go."""
         for key in list(self._of_buffer.pop(uid, ())):
             self._made.pop(key, None)
+            self.played.pop(key, None)
             self._drop(key)
 
     def clear(self) -> None:
         self._made.clear()
+        self.played.clear()
         self._of_buffer.clear()
 
     def _drop(self, key: Key) -> None:

@@ -48,19 +48,24 @@ class Result(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Recorded:
     """The launches of a call, which never change. Buffers count through those of its tensors and then those that it
-    makes, of these bytes; what varies of each launch is which parameter is which of the call's numbers."""
+    makes, of these bytes; what varies of each launch is which parameter is which of the call's numbers. What is bound
+    is kept of a call that was made `again`: many are made once."""
 
     made: tuple[int, ...]
     launches: tuple[Played, ...]
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
+    again: bool = False
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
         buffers, result = call.buffers, self.result
         kept = result.buffer - len(buffers) if result.dtype is not None else -1
-        launches = self._with(call.numbers) if call.numbers else self.launches
-        new = call.device.replay(self.made, launches, buffers, kept)
+        if call.numbers:
+            new = call.device.replay(self.made, self._with(call.numbers), buffers, kept)
+        else:
+            new = call.device.replay(self.made, self.launches, buffers, kept, self if self.again else None)
+            self.again = True
         if result.argument is not None:
             return args[result.argument]
         if result.dtype is None or result.layout is None:
