@@ -69,6 +69,7 @@ from .interrupts import Uninterrupted
 from .native import Completion, Encoder, wgpu
 from .pipeline import (
     BindGroups,
+    BoundKey,
     BoundLaunch,
     BoundPipeline,
     Pipeline,
@@ -498,20 +499,22 @@ class Device:
             self._pooled(nbytes) if scratch is None or (key := scratch[at]) is None else self._shared(key, nbytes)
             for at, nbytes in enumerate(made)
         ]
-        everything, key, bound = [*buffers, *new], None, None
+        everything = [*buffers, *new]
+        same: BoundKey | None = None
+        bound: list[BoundLaunch] | None = None
         if of is not None and not self._failed:
             uids = [0 if buffer._handle is None else buffer.uid for buffer in buffers]
             uids += [buffer.uid for buffer in new]
-            key = of, tuple(uids), *[buffer.nbytes for buffer in buffers]
-            bound = self._groups.played.get(key)
+            same = of, tuple(uids), *[buffer.nbytes for buffer in buffers]
+            bound = self._groups.played.get(same)
         if bound is None:
             bound = [
                 self.bound_launch(program, [everything[number] for number in places], params, grid)
                 for program, places, params, grid in launches
                 if min(grid)
             ]
-            if key is not None:
-                self._groups.play(key, bound)
+            if same is not None:
+                self._groups.play(same, bound)
         self._enqueue(bound)
         if tapes:
             for buffer in new:

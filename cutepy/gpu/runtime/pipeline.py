@@ -154,7 +154,7 @@ class BoundPipeline:
 
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
-Key = tuple[object, tuple[int, ...], *tuple[object, ...]]
+BoundKey = tuple[object, tuple[int, ...], *tuple[object, ...]]
 """What is bound, a pipeline or launches that are made again, and the numbers of the buffers that it is bound to."""
 
 
@@ -164,9 +164,9 @@ class BindGroups:
     device to itself."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[Key, BoundPipeline] = OrderedDict()
-        self.played: OrderedDict[Key, list[BoundLaunch]] = OrderedDict()
-        self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
+        self._made: OrderedDict[BoundKey, BoundPipeline] = OrderedDict()
+        self.played: OrderedDict[BoundKey, list[BoundLaunch]] = OrderedDict()
+        self._of_buffer: defaultdict[int, set[BoundKey]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._made)
@@ -192,7 +192,7 @@ class BindGroups:
         """The bind group of the buffers of these numbers, where it was made before."""
         return self._made.get((pipeline, uids))
 
-    def play(self, key: Key, launches: list[BoundLaunch]) -> None:
+    def play(self, key: BoundKey, launches: list[BoundLaunch]) -> None:
         """Keep the launches of a call, as `played` gives them to a call of the same key."""
         for uid in key[1]:
             self._of_buffer[uid].add(key)
@@ -216,7 +216,7 @@ class BindGroups:
         self.played.clear()
         self._of_buffer.clear()
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: BoundKey) -> None:
         for uid in key[1]:
             if uid in self._of_buffer:
                 self._of_buffer[uid].discard(key)
