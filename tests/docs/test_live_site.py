@@ -5,6 +5,7 @@ all of them each is by `python tools/live_look.py SITE`.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,12 @@ FENCE = re.compile(r"^(?P<marks>`{3,})layout$\n(?P<body>(?:.*\n)*?)^(?P=marks)$"
 QUOTED = re.compile(r"^(`{4,})(?:.*\n)*?\1$\n", re.MULTILINE)
 
 
-tab = pytest.fixture(scope="module")(opened_tab)
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Page]:
+    """Without the search of the site, whose index each page that is opened would read."""
+    for page in opened_tab():
+        page._call("Network.setBlockedURLs", urls=["*/search.*"])
+        yield page
 
 
 def test_every_picture_of_the_site_answers(site: Path, tab: Page) -> None:

@@ -37,10 +37,12 @@ SWIZZLED = re.compile(r"→ S<(\d+),(\d+),(-?\d+)>: ([01]+) \^ ([01]+) = ([01]+)
 def heard(page: Page | FirefoxPage, *, every: int = 1, few: int = FEW) -> list[list]:
     """What each picture of a page says: by grid and cell, the cell's path, its text, the frames after a click.
 
-    `every` leaves out cells of pictures of more than `few`.
+    `every` leaves out cells of pictures of more than `few`. The page is laid out once, after all answers: each moves
+    the tip and the frames. Where a tip stands, `reacts` sees.
     """
     count = "[...document.querySelectorAll('[data-live]')].map((host) => Math.max(...[...host.querySelectorAll"
     found = []
+    page.evaluate("document.documentElement.style.display = 'none'")
     for number, cells in enumerate(
         page.evaluate(f"{count}('[data-cells]')].map((g) => g.querySelectorAll('path').length)))")
     ):  # type: ignore
@@ -54,6 +56,7 @@ def heard(page: Page | FirefoxPage, *, every: int = 1, few: int = FEW) -> list[l
             for start in range(0, cells, CHUNK)
         ]
         found.append([[cell for part in grids for cell in part] for grids in zip(*parts, strict=True)])  # type: ignore
+    page.evaluate("document.documentElement.style.display = ''")
     return found
 
 
