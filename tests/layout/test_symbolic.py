@@ -49,6 +49,7 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
+from cutepy.layout.symbolic import prover
 from cutepy.layout.symbolic.prover import Context
 from cutepy.layout.values.int_tuple import leaves
 from cutepy.layout.values.size import Poly
@@ -503,6 +504,45 @@ def test_an_answer_is_about_what_is_known_when_it_is_asked() -> None:
     context.lows[0] += 1
     assert context.not_negative(n - 2)
     assert not Context({0: 1, 1: 1}).not_negative(n - m)
+
+
+def random_context(rng: random.Random) -> Context:
+    """Sizes, what is stated of them, and some of them rounded down."""
+    context = Context()
+    sizes = [Poly.unknown(context.number(rng.randint(0, 3))) for _size in range(3)]
+    for _fact in range(rng.randint(0, 3)):
+        one, other = rng.sample(sizes, 2)
+        context.at_least.append(rng.choice([one - other * rng.randint(1, 4), -one + 64 * rng.randint(1, 9), one - 8]))
+    for _division in range(rng.randint(0, 2)):
+        context.floor(rng.choice(sizes), rng.choice([Poly.of(4), Poly.of(32)]))
+    return context
+
+
+def test_known_facts_hold_at_their_points_and_a_point_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By evaluation, and beside the search alone; what a point shows to be below 0 is not searched for."""
+    rng = random.Random("points")
+    searches: list[Poly] = []
+    search = prover._follows
+    monkeypatch.setattr(prover, "_follows", lambda poly, *facts: searches.append(poly) or search(poly, *facts))
+    with_points = refuted = 0
+    for _case in range(300):
+        context = random_context(rng)
+        lows, at_least = tuple(context.lows.items()), tuple(context.at_least)
+        points = prover.points(lows, at_least)
+        for point in points:
+            assert all(point[number] >= low for number, low in lows), (lows, at_least, point)
+            assert all(value_of(fact, point) >= 0 for fact in at_least), (lows, at_least, point)
+        with_points += bool(points)
+        for _question in range(4):
+            asked = sum((Poly.unknown(rng.randrange(len(lows))) * rng.choice([1, -1, 4]) for _term in "two"), Poly())
+            asked = asked + rng.randint(-9, 9)
+            searches.clear()
+            answer = prover._not_negative.__wrapped__(asked, lows, at_least)
+            below = any(value_of(asked, point) < 0 for point in points)
+            assert bool(searches) == (not below)
+            refuted += below
+            assert answer == search(asked, dict(lows), at_least, 3), (lows, at_least, asked)
+    assert with_points > 200 and refuted > 300, (with_points, refuted)
 
 
 def value_of(poly: Poly, at: dict[int, int]) -> int:

@@ -255,7 +255,32 @@ class Context:
 def _not_negative(poly: Poly, lows: tuple[tuple[int, int], ...], at_least: tuple[Poly, ...]) -> bool:
     """True if `poly >= 0` follows of the least values of unknowns, and of polynomials from 0 on. A trace asks the same
     for each tensor, and of each element."""
+    # What follows holds at every point, so one point below 0 spares the search, which takes longest where it fails.
+    if any(poly.at(point) < 0 for point in points(lows, at_least)):
+        return False
     return _follows(poly, dict(lows), at_least, 3)
+
+
+@lru_cache(1 << 10)
+def points(lows: tuple[tuple[int, int], ...], at_least: tuple[Poly, ...]) -> list[dict[int, int]]:
+    """Values of the unknowns from their least ones on at which no polynomial of `at_least` is negative; at most three
+    points, and none where none is found."""
+    found = []
+    for distance in (0, 1, 1000):
+        point: dict[int, int] = {}
+        for number, low in lows:
+            # The polynomials whose last unknown this is bound it, as if linear in it: start + step * x >= 0.
+            bounds = []
+            for known in at_least:
+                if known.unknowns()[-1:] == [number]:
+                    start, next_one = (known.at({**point, number: x}) for x in (0, 1))
+                    bounds.append((start, next_one - start))
+            least = max([low, *(-(start // step) for start, step in bounds if step > 0)])
+            most = [start // -step for start, step in bounds if step < 0]
+            point[number] = min([least + distance * (number + 1), *most])
+        if all(point[number] >= low for number, low in lows) and all(known.at(point) >= 0 for known in at_least):
+            found.append(point)
+    return found
 
 
 def _follows(poly: Poly, lows: dict[int, int], at_least: tuple[Poly, ...], depth: int) -> bool:

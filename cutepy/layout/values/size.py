@@ -122,6 +122,19 @@ class Poly(dict[Monomial, int]):
                 _add(total, {monomial: coefficient}, 1)
         return total
 
+    def at(self, point: Mapping[int, int]) -> int:
+        """The value where each unknown has its value at `point`.
+
+        >>> (Poly.unknown(0) * Poly.unknown(0) - 3).at({0: 5})
+        22
+        """
+        total = 0
+        for monomial, term in self.items():
+            for number, exponent in monomial:
+                term *= point[number] ** exponent
+            total += term
+        return total
+
     def shifted(self, lows: Mapping[int, int]) -> Poly:
         """This polynomial with x + lows[x] in the place of each unknown x.
 
