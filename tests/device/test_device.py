@@ -11,7 +11,7 @@ from device_programs import ADD_ONE_WGSL, COUNT_GROUPS, add_one, axpy, rotate
 
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Binding, Device, Limits, Program, ProgramParam, native, open_device
-from cutepy.gpu.runtime.batch import LAUNCHES
+from cutepy.gpu.runtime.batch import FIRST_LAUNCHES, LAUNCHES
 from cutepy.gpu.runtime.pipeline import warn_that_checks_stay
 
 pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirect=True)
@@ -116,6 +116,28 @@ def test_launches_share_submissions_and_reads_copy_once(device: Device) -> None:
     assert after.staging_copies == before.staging_copies + 1
     assert after.submissions <= before.submissions + 60  # the flusher may cut batches short on a slow machine
     assert (after.pipelines, after.bind_groups) == (device.stats.pipelines, device.stats.bind_groups)
+
+
+def test_the_first_batch_after_a_wait_is_small(device: Device) -> None:
+    """The device has nothing else to do; a copy to it, or nothing that waits, ends no batch."""
+    own = open_device(device.adapter, checked=device.checked)
+    try:
+        own._flusher.end()
+        x = own.allocate(256)
+        own.launch(add_one(64), [x])
+        for wait in (own.wait, x.read):
+            wait()
+            own.flush()
+            first = own._in_flight.submitted
+            made = []
+            for _ in range(FIRST_LAUNCHES + 2 * LAUNCHES + 1):
+                made.append(own._in_flight.submitted - first)
+                own.launch(add_one(64), [x])
+            made.append(own._in_flight.submitted - first)
+            batches = [made.index(number + 1) - made.index(number) for number in range(3)]
+            assert batches == [FIRST_LAUNCHES + 1, LAUNCHES, LAUNCHES]
+    finally:
+        own.close()
 
 
 @pytest.mark.parametrize("pause", [0, 0.01, 0.02, 0.021, 0.2])

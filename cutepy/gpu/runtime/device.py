@@ -33,6 +33,7 @@ import numpy.typing as npt
 from ...errors import CutepyError, DeviceError, KernelError
 from .adapters import RUNTIMES, Adapter, webgpu_names
 from .batch import (
+    FIRST_LAUNCHES,
     LAUNCHES,
     MOST_LAUNCHES,
     PARAMS_BYTES,
@@ -182,6 +183,7 @@ class Device:
         self._groups = BindGroups()
         self.pending: deque[BoundLaunch] = deque()  # the launches that are not submitted yet
         self.flushes = 0
+        self._enough = FIRST_LAUNCHES  # launches that make a submission now
         self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(self.runtime, gpu)
         self.lanes = 0  # the threads of a subgroup; 0: not measured yet
@@ -413,6 +415,8 @@ class Device:
                 if not completion.done:
                     self.runtime.poll(self.gpu)
                 if completion.done:
+                    if completion is self._in_flight.last():
+                        self._enough = FIRST_LAUNCHES
                     then()
                     return
             waited = time.perf_counter() - begin
@@ -422,7 +426,7 @@ class Device:
     def _begin(self, doing: str) -> None:
         """Before launches: submit what waits where that is enough for a submission, and see that the device is there.
         Raises DeviceError where it is not."""
-        if len(self.pending) >= LAUNCHES:
+        if len(self.pending) >= self._enough:
             self._throttle()
             with Exclusive(self, "submit"):
                 self._flush()
@@ -869,7 +873,7 @@ class Device:
         self._trim()
         self._groups.trim()
         while self.pending:
-            batch = Batch()
+            batch, self._enough = Batch(), LAUNCHES
             batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)
             last = fetch if fetch is not None and not (self.pending or fetch.submitted) else None
             try:
