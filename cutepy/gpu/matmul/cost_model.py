@@ -184,15 +184,20 @@ def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
 def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int] = ()) -> tuple[float, Plan, int]:
     """The least `predicted_us` by these plans with k in these counts of parts, or in those of `_parts`; the first plan
     and count that take so long. A new shape waits for this, so what cannot be the least is left out: counts beside 1,
-    where tiles are so many that there are none, or where another plan takes less than a second pass."""
+    where tiles are so many that there are none, or where less is taken than by a second pass; and a plan of which one
+    workgroup alone takes as long as another plan."""
     m, n, k, batch = problem.m, problem.n, problem.k, problem.batch
     across, width = problem.across[2], as_dtype(problem.dtypes[0]).bytes
     way = 1 + across if (n if across else m) % 4 else 0
     least, best, parts = inf, plans[0], 1
     for plan in plans:
         (bm, bn, bk), (together, wait, slab, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
-        tiles, whole = -(-m // bm) * -(-n // bn) * batch, -(-k // bk)
-        for splits in counts or ((1,) if tiles > 2 * PROCESSORS or in_parts_us >= least else _parts(problem, plan)):
+        whole = -(-k // bk)
+        one = START_US + (whole * (wait + slab) + BEGIN_CLOCKS + stored[way]) / CLOCKS_PER_US
+        if in_parts_us >= least <= one and not counts:
+            continue
+        tiles, tried = -(-m // bm) * -(-n // bn) * batch, [*counts] or [1]
+        for splits in tried:
             groups, slabs = tiles * splits, -(-whole // splits)
             alone, each = slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way]
             taken = alone + each if groups <= PROCESSORS else in_rounds(groups, together, alone, each)
@@ -204,6 +209,8 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
                 took += SECOND_START_US + 4 * (splits + 1) * m * n * batch / STORED_BYTES_PER_US
             if took < least:
                 least, best, parts = took, plan, splits
+            if splits == 1 and not counts and tiles <= 2 * PROCESSORS and in_parts_us < least:
+                tried += _parts(problem, plan)[1:]
     return least, best, parts
 
 
