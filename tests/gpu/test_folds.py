@@ -5,14 +5,14 @@ import pytest
 
 from cutepy import ops
 from cutepy.gpu.operations import fold
-from cutepy.gpu.operations.fold import fold_kernel, plan_for
+from cutepy.gpu.operations.fold import fold_kernel, plan_for, sum_products
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.operations.softmax import plan_of_whole_rows
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, size
-from cutepy.tensor import Tensor, make_tensor
+from cutepy.tensor import Tensor, as_tensor, make_tensor
 
 ROOMY = Limits(binding_bytes=1 << 31)
 LAYOUTS = {
@@ -145,3 +145,26 @@ def test_the_first_of_equals_in_numpys_order_whatever_memory_has() -> None:
     assert ops.argmax(low, 1, engine="interpreter").numpy().tolist() == [0] * 5
     low[3, 2222] = np.nan
     assert ops.argmax(low, 1, engine="interpreter").numpy().tolist() == [0, 0, 0, 2222, 0]
+
+
+def test_sums_of_a_cache_have_one_plan_at_every_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scores of one token more, sums of 64 products each over all heads: whatever their number, by one kernel."""
+    plans: set[tuple[str, object]] = set()
+    run = ExecutionSite.run
+
+    def noted(place: ExecutionSite, kernel: KernelFunction, *args: object, **static: object) -> None:
+        plans.add((kernel.__name__, static["plan"]))
+        run(place, kernel, *args, **static)
+
+    monkeypatch.setattr(ExecutionSite, "run", noted)
+    heads, width = 12, 64
+    g = np.random.default_rng(0)
+    for count in (2, 21, 22, 100, 256, 1000):
+        cache, one = g.standard_normal((count, heads, width), np.float32), g.standard_normal((heads, width), np.float32)
+        x = Tensor(as_tensor(cache).engine, Layout((count, width, heads), (heads * width, 1, width)))
+        y = Tensor(as_tensor(one).engine, Layout((count, width, heads), (0, 1, width)))
+        out = np.zeros((heads, count), np.float32)
+        target = Tensor(as_tensor(out).engine, Layout((count, 1, heads), (1, 0, count)))
+        sum_products(ExecutionSite(None), x, y, target)
+        np.testing.assert_allclose(out, np.einsum("chw,hw->hc", cache, one), rtol=1e-4, atol=1e-4)
+    assert len(plans) == 1, plans

@@ -56,7 +56,8 @@ MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 4096
 """Elements from which there are more plans; rows that fill a GPU by a workgroup each, and rows side by side in memory
 from which a tile has many."""
 FEW = 256
-"""Rows, and columns, up to which sums of products have one plan, at any strides: tiles of 4 rows by 256 columns."""
+"""Rows, and columns, up to which sums of products have one plan, at any strides: tiles of 4 rows by 256 columns. So have
+rows of no more columns that would have a workgroup each: the scores of a cache at every length."""
 LONG = 2048
 """Columns from which rows of many elements have a workgroup each, where states have one part."""
 gpu.static_type(Fold)
@@ -567,7 +568,7 @@ def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> Non
     rows, columns = (tuple([leaves(mode_layouts(t)[mode].stride)[0] for t in (x, y)]) for mode in (0, 1))
     shared = x.rank == 3 and rows == (1, 0)
     plan, kernel = plan_for(x) if shared else plan_for(x, y), dot_elements
-    if max(x.size // size(x, 1), size(x, 1)) <= FEW:
+    if size(x, 1) <= FEW and (x.size <= FEW * size(x, 1) or plan.tile == (1, 4 * FEW)):
         plan = plan_of_tile((1, FEW), (0, 4), 1)
     elif shared:
         kernel, y = dot_columns, with_layout(y, mode_layouts(y)[1:])
