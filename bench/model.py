@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "kernels")]
 
 import numpy as np  # noqa: E402  found by the path above
-from attention import attention  # noqa: E402
+from attention import attention, rows_of  # noqa: E402
 from layer_norm import layer_norm  # noqa: E402
 
 from cutepy import Layout, Tensor, composition, gpu, local_tile, ops  # noqa: E402
@@ -100,7 +100,7 @@ class Model:
             mixed = gpu.empty((rows, self.width))
             parts = [self.heads_of(qkv, i, rows) for i in range(3)]
             into = composition(mixed, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
-            attend(*parts, into, causal=True)
+            attend(*parts, into, causal=True, rows=rows_of(rows, self.heads))
             x = ops.matmul(mixed, layer["out"], epilogue="c + bias + x", bias=layer["out_bias"], x=x)
             h = self.normal(x, layer["norm2"], layer["bias2"])
             up = ops.matmul(h, layer["up"], epilogue=GELU.replace("s", "(c + bias)"), bias=layer["up_bias"])

@@ -36,36 +36,36 @@ COPIES = make_tiled_copy(universal_copy(4), Layout((16, 8), (8, 1)), Layout((1, 
 
 
 @gpu.kernel
-def attention(Q, K, V, O, *, causal):  # (length, width, heads)
+def attention(Q, K, V, O, *, causal, rows=ROWS):  # (length, width, heads)
     length, width, heads = O.shape
-    tiles = ceil_div(length, ROWS)
+    tiles = ceil_div(length, rows)
     gpu.launch(grid=(heads, tiles) if causal else (tiles, heads), threads=PRODUCTS.threads)
     tile, head, scale = gpu.workgroup.x, gpu.workgroup.y, width**-0.5 * np.log2(np.e)
     if causal:
         tile, head = tiles - 1 - gpu.workgroup.y, gpu.workgroup.x  # those with the most keys first, of all heads
-    gQ, gO = (local_tile(x(_, _, head), (ROWS, width), (tile, 0)) for x in (Q, O))
+    gQ, gO = (local_tile(x(_, _, head), (rows, width), (tile, 0)) for x in (Q, O))
     gK, gV = (local_tile(x(_, _, head), (keys, width), (_, 0)) for x, keys in ((K, KEYS), (V, CHUNK)))
-    room = gpu.shared("f32", max(KEYS * width, ROWS * CHUNK))
-    sK, sP = make_tensor(room, along(KEYS, width)), make_tensor(room, along(ROWS, CHUNK))  # P where K was
+    room = gpu.shared("f32", max(KEYS * width, rows * CHUNK))
+    sK, sP = make_tensor(room, along(KEYS, width)), make_tensor(room, along(rows, CHUNK))  # P where K was
     sV = gpu.shared("f32", Layout((CHUNK, width), (width, 1)))
     k, v = COPIES.thread(gK, sK), COPIES.thread(gV, sV)
-    scored = PRODUCTS.thread(gQ, sK, make_identity_tensor((ROWS, KEYS)))
+    scored = PRODUCTS.thread(gQ, sK, make_identity_tensor((rows, KEYS)))
     summed, put = PRODUCTS.thread(sP, select(sV, 1, 0), gO), PRODUCTS.thread(sP, sK, sP)
     s, o = (make_tensor("f32", make_ordered_layout(part.C.shape, (1, 0))) for part in (scored, summed))
     top, total = (make_tensor("f32", size(s, 0)) for _row in range(2))
     fill(top, -np.inf)
     clear(total)
     clear(o)
-    end = (lambda at: tile * ROWS + at[0] + 1) if causal else lambda at: length  # of the keys that a query sees
+    end = (lambda at: tile * rows + at[0] + 1) if causal else lambda at: length  # of the keys that a query sees
     last = ceil_div(length, KEYS)
-    for j in gpu.loop(gpu.minimum(ceil_div((tile + 1) * ROWS, KEYS), last) if causal else last):
+    for j in gpu.loop(gpu.minimum(ceil_div((tile + 1) * rows, KEYS), last) if causal else last):
         copy(k.source(_, _, j), k.target)
         gpu.barrier()
         clear(s)
         for kk in gpu.loop(width // DEEP):
             gemm(deep(scored.A, kk), deep(scored.B, kk), s)
         gpu.barrier()
-        if (causal or length % KEYS) and (j + 1) * KEYS > (tile * ROWS if causal else length):
+        if (causal or length % KEYS) and (j + 1) * KEYS > (tile * rows if causal else length):
             transform(s, scored.C, s, op=lambda x, at, j=j: gpu.select(j * KEYS + at[1] < end(at), x, -np.inf))
         best = gpu.reduce_rows(s, PRODUCTS, gpu.maximum, lanes=8)
         for m in range(size(s, 0)):
@@ -92,6 +92,11 @@ def attention(Q, K, V, O, *, causal):  # (length, width, heads)
 def for_all_lengths(width):
     """The kernel for heads of this width and all lengths; where all tiles are whole, by a form without guards."""
     return gpu.kernel(sizes=dict.fromkeys("QKVO", f"(L,{width},H)"), often=[f"{ROWS} divides L"])(attention.function)
+
+
+def rows_of(length, heads):
+    """Rows of a tile: half as many where a GPU, of 132 processors here, has less than two tiles for each."""
+    return ROWS if heads * ceil_div(length, ROWS) >= 256 else ROWS // 2
 
 
 def along(rows, columns):

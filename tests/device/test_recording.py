@@ -57,6 +57,24 @@ def test_a_play_gives_what_the_calls_give(device: Device, seed: int) -> None:
         assert np.array_equal(y.numpy(), want)  # the recording's own result stays
 
 
+@pytest.mark.parametrize("count", [16, 64, 65, 200])
+def test_a_long_recording_begins_with_few_launches(device: Device, count: int) -> None:
+    """The device works on the first while the host encodes the others; what fits one submission is one."""
+    x = gpu.array(np.zeros((4, 4), np.float32), device=device)
+    with gpu.record(device) as step:
+        y = x
+        for _ in range(count):
+            y = ops.add(y, np.float32(1))
+    y.numpy()
+    for buffer in (x, y):
+        buffer.engine.buffer.write(np.zeros((4, 4), np.float32))
+    device.wait()
+    before = device.stats.submissions
+    step.play()
+    assert device.stats.submissions - before == {16: 1, 64: 1, 65: 4, 200: 6}[count]
+    assert np.array_equal(y.numpy(), np.full((4, 4), count, np.float32))
+
+
 def test_temporaries_share_memory_by_their_live_ranges(device: Device) -> None:
     x = gpu.array(random(0), device=device)
     with gpu.record(device) as step:

@@ -23,6 +23,7 @@ from cutepy.gpu.matmul.cost_model import (
     PLANS_OF_FEW_ROWS,
     PLANS_OF_ONE_ROW,
     PLANS_OF_SHORT_K,
+    SMALL,
     ProductProblem,
     choose_matrix_plan,
     choose_plan,
@@ -32,7 +33,7 @@ from cutepy.gpu.matmul.cost_model import (
     one_pass,
     predicted_us,
 )
-from cutepy.gpu.matmul.plan import Plan
+from cutepy.gpu.matmul.plan import Plan, parts_of
 from cutepy.gpu.matmul.tuner import CANDIDATES, candidates
 from cutepy.gpu.runtime import Limits
 
@@ -76,8 +77,8 @@ def test_what_is_chosen_is_nearly_the_quickest() -> None:
 
 def test_few_plans_are_few() -> None:
     """Products have six plans, or two for few rows; and further ones of few rows: four where k is contiguous in B; two
-    where it is not, two of a short k, three of one row, and one of few multiply-adds. With an epilogue there is one,
-    and three or one."""
+    where it is not, two of a short k, three of one row, and one of few multiply-adds. With an epilogue there are
+    three, and three or one."""
     sizes = [1, 2, 5, 9, 16, 17, 31, 100, 768, 1000, 2304, 4097]
     for fused in (False, True):
         for along_k in (True, False):
@@ -85,7 +86,15 @@ def test_few_plans_are_few() -> None:
             below = [p for p in problems if not fused or (p.m > 1 and p.m * p.n * p.k < LARGE_PRODUCT)]
             plans = {replace(choose_plan(p, H200, fused=fused), splits=1) for p in below}  # type: ignore[arg-type]
             assert len({p for p in plans if p.ahead}) <= (4 - fused if along_k else 1 if fused else 8)
-            assert len({p for p in plans if not p.ahead}) <= (1 if fused else 7)
+            assert len({p for p in plans if not p.ahead}) <= (3 if fused else 7)
+
+
+def test_an_epilogue_has_a_text_of_its_own_where_k_is_short() -> None:
+    """Where k is long it is in parts by the texts that products without an epilogue have: the second pass finishes."""
+    for m, n, k in product([17, 42, 333, 1000], [768, 2304], [100, 511, 512, 768, 3001]):
+        plan = choose_plan(ProductProblem(m, n, k), H200, fused=True)  # type: ignore[arg-type]
+        assert plan.splits > 1 if k >= 512 else replace(plan, splits=1) == SMALL, (m, n, k, plan)
+        assert parts_of(k, plan.tile[2], plan.splits) == plan.splits
 
 
 def test_few_multiply_adds_have_two_plans() -> None:

@@ -15,7 +15,13 @@ from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.copies import copy_kernel
-from cutepy.gpu.operations.domain import Tiling, TransposedTile, transposed_tile_of
+from cutepy.gpu.operations.domain import (
+    TRANSPOSED_ELEMENTS,
+    Tiling,
+    TransposedTile,
+    tiling_of,
+    transposed_tile_of,
+)
 from cutepy.gpu.operations.elements import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
@@ -168,6 +174,37 @@ def test_a_turned_copy_moves_whole_segments_without_conflicts(shape: tuple[int, 
     found = copy_kernel.report(a, b, tiling=turned(turn))
     assert found.transactions == found.perfect_transactions and found.worst_conflict == 1
     assert copy_kernel.verify(a, b, tiling=turned(turn)).ok
+
+
+@pytest.mark.parametrize("crossing", [1, 2, 3, 4])
+def test_a_turned_tile_has_room_whatever_the_modes(crossing: int) -> None:
+    """Sides are powers of two, at most so many elements together, as the memory of all that cross lets, and where a
+    mode is long no place of the tile lies beyond a short one that a side of half would have held."""
+    random = np.random.default_rng(crossing)
+    for _ in range(400):
+        extents = [int(random.choice([1, 2, 3, 4, 5, 7, 8, 15, 16, 100, 900])) for _ in range(random.choice([3, 5]))]
+        target, order = Layout(tuple(extents)), random.permutation(len(extents))
+        steps, step = [0] * len(extents), 1
+        for mode in order:
+            steps[mode], step = step, step * extents[mode]
+        domain = [*[Layout(tuple(extents), tuple(steps))] * crossing, target]
+        found = tiling_of(domain)
+        if found is None or found.transposed is None:
+            continue
+        turn = found.transposed
+        assert all(side & (side - 1) == 0 and side > 0 for side in turn.tile)
+        assert crossing * prod(turn.tile) <= TRANSPOSED_ELEMENTS, (extents, turn)
+        if max(extents) >= TRANSPOSED_ELEMENTS:
+            assert all(side < 2 * max(extent, 4) for side, extent in zip(turn.tile, extents, strict=True) if side <= 8)
+        for layout in (turn.written, turn.read):
+            assert sorted(layout.offsets().ravel().tolist()) == list(range(prod(turn.tile)))
+
+
+def test_two_operands_turned_with_four_short_modes() -> None:
+    x = np.random.default_rng(0).random((7, 300, 100, 5), np.float32)
+    y = x + 1
+    found = gpu.pointwise("a + b")(x.T, y.T, out=make_tensor(np.zeros(x.shape[::-1], np.float32)), engine="interpreter")
+    assert np.array_equal(found.numpy(), (x + y).T)
 
 
 def test_same_bits_every_time() -> None:

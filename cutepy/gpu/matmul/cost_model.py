@@ -69,6 +69,10 @@ of their time is the launch's, whatever the plan."""
 LARGE_PRODUCT = 1 << 32
 """Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
 epilogue."""
+LONG_K_OF_FUSED, PLANS_OF_PARTS = 512, (SMALL, NARROW, LARGE)
+"""Columns of k from which a product with an epilogue has k in parts, and the plans of these: the first pass is then by
+the kernels that products without one have, and the texts of GPT-2's four epilogues are those of four second passes. On
+an H100 its products of 1,024 rows take 0.75 of the time of `SMALL` with k in one part, those of 333 rows 0.9."""
 WORTH_COPYING = 800
 """Multiply-adds for an element of what is copied from which a product takes less time by operands in whole slabs and
 vectors, the copies included: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 ms after two copies of 36 us."""
@@ -240,8 +244,9 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
     On a discrete GPU it is one of `PLANS`, of few rows `SMALL`, `SKINNY` or one of theirs: each is a text for all
-    sizes. Of few multiply-adds there are two, one of few rows. With an epilogue each is another text, so a product that
-    is `fused` with one has `SMALL` alone, below `LARGE_PRODUCT`.
+    sizes. Of few multiply-adds there are two, one of few rows. With an epilogue each is another text. So a product that
+    is `fused` with one has k in parts, which a second pass adds and finishes, where k is long; `SMALL` alone where it is
+    short; and any plan from `LARGE_PRODUCT` on.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
@@ -289,8 +294,16 @@ def _quickest(problem: ProductProblem, fused: bool) -> Plan:
     if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
         return _of_one_row(problem)
     fused &= work < LARGE_PRODUCT
+    if fused and problem.m > FEW_ROWS and problem.k >= LONG_K_OF_FUSED and work > ANYWHERE_PRODUCTS:
+        return min((_of_parts(problem, plan) for plan in PLANS_OF_PARTS), key=lambda plan: predicted_us(problem, plan))
     plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else PLANS
     return least_of(problem, (*plans, *_few_rows(problem, fused)))
+
+
+def _of_parts(problem: ProductProblem, plan: Plan) -> Plan:
+    """The plan with k in the count of parts, two at least, that should take the least time."""
+    counts = [count for count in _parts(problem, plan) if count > 1] or [parts_of(problem.k, plan.tile[2], 2)]
+    return in_parts(*_least(problem, (plan,), counts)[1:])
 
 
 def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:

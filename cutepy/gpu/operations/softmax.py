@@ -56,13 +56,14 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
             with gpu.when(t * wide < rows.columns):
                 step(t, mine)
 
-    def bring(t: int, mine: Tensor) -> None:
-        copy(rows.part(x, (t,), whole=False), mine)
-        # Beyond the row there is nothing, of which exp gives 0.
+    # All loads are under way before the first element is looked at. Beyond the row there is nothing, of which exp is 0.
+    each(lambda t, mine: copy(rows.part(x, (t,), whole=False), mine))
+
+    def end(t: int, mine: Tensor) -> None:
         exists = rows.exists((t,))
         transform(mine, rows.within, mine, op=lambda v, j: gpu.select(exists(j), v, float("-inf")))
 
-    each(bring)
+    each(end)
     # The greatest element, then the sum below it, each over the registers and then over the lanes of a row.
     scratch, (top, total) = gpu.shared("f32", plan.scratch), (make_tensor("f32", len(places)) for _ in range(2))
     fill(top, LOWEST)
@@ -214,7 +215,7 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     if is_row_major(x):
         classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
         classes |= {512: ((1, 512), (0, 8), 1), 1024: ((1, 256), (0, 4), 4)} if many else {1024: ((1, 1024), (0, 1), 1)}
-        classes |= {4096: ((1, 4096), (0, 1), 1), 16384: ((1, 4096), (0, 1), 4)}
+        classes |= {4096: ((1, 4096), (0, 1), 1), 8192: ((1, 2048), (0, 1), 4), 16384: ((1, 4096), (0, 1), 4)}
     for most, (near, far, tiles) in classes.items():
         if columns <= min(most, WHOLE_ROWS):
             return plan_of_tile(near, far, vector_width([x, y])), tiles

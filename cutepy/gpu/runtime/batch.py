@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 LAUNCHES, FIRST_LAUNCHES = 32, 8
 """Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting, as
-it does for the first after all before was waited for."""
+it does for the first after all before was waited for, and of a recording of several submissions. On an H100 a recorded
+forward of GPT-2 took 3.9 ms so, not 4.2."""
 MOST_LAUNCHES = 64
 """Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.
@@ -112,11 +113,13 @@ def _offset(runtime: Runtime, slot: int) -> Any:
 
 
 def batches_of(runtime: Runtime, launches: Sequence[BoundLaunch], most: int = MOST_LAUNCHES) -> list[Batch]:
-    """Launches in batches of at most so many, in their order."""
+    """Launches in batches of at most so many, in their order; of several batches the first have fewer."""
     pending, batches = deque(launches), []
+    size = most if len(launches) <= most else min(most, FIRST_LAUNCHES)
     while pending:
         batches.append(Batch())
-        batches[-1].take(runtime, pending, most)
+        batches[-1].take(runtime, pending, size)
+        size = min(most, 2 * size)
     return batches
 
 
