@@ -212,7 +212,7 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     # By the longest row of each: the two factors of a tile, and how many tiles side by side. A workgroup computes those
     # that rows reach; the shorter the rows, the more of them it takes.
     classes: dict[int, tuple[TileFactor, TileFactor, int]] = {512: ((0, 8), (1, 512), 1)}
-    if is_row_major(x):
+    if columns == 1 or is_row_major(x):
         classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
         classes |= {512: ((1, 512), (0, 8), 1), 1024: ((1, 256), (0, 4), 4)} if many else {1024: ((1, 1024), (0, 1), 1)}
         classes |= {4096: ((1, 4096), (0, 1), 1), 8192: ((1, 2048), (0, 1), 4), 16384: ((1, 4096), (0, 1), 4)}
