@@ -4,6 +4,7 @@
 // V f32 (200,64,2):(64,1,12800)
 // O f32 (200,64,2):(64,1,12800)
 // causal True
+// rows 128
 // room f32 4096:1, shared by a workgroup
 // sV f32 (32,64):(64,1), shared by a workgroup
 
