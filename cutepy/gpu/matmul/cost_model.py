@@ -245,8 +245,8 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
 
     On a discrete GPU it is one of `PLANS`, of few rows `SMALL`, `SKINNY` or one of theirs: each is a text for all
     sizes. Of few multiply-adds there are two, one of few rows. With an epilogue each is another text. So a product that
-    is `fused` with one has k in parts, which a second pass adds and finishes, where k is long; `SMALL` alone where it is
-    short; and any plan from `LARGE_PRODUCT` on.
+    is `fused` with one has a long k in parts, which a second pass adds and finishes; `SMALL` alone of a short k; and
+    any plan from `LARGE_PRODUCT` on.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)

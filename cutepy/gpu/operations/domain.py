@@ -65,9 +65,9 @@ WIDE = 64
 SHORTEST_SIDE = 16
 """Extents along a memory from which one mode is a side of a transposed tile."""
 SHORT_SIDE, SHORT_ELEMENTS = 8, 2048
-"""Elements of a tile along a mode that is short, and along the next one, half as many where a mode has at most half; and
-elements of such a tile. On an H100 64 images of 3x512x512 took 135 us from NCHW to NHWC by 4 x 512, a plain copy's time;
-by 8 x 512 193, for five of eight places are empty, and by 4 x 1024 142."""
+"""Elements of a tile along a mode that is short, and along the next one, half as many where a mode has at most half;
+and elements of such a tile. On an H100 64 images of 3x512x512 took 135 us from NCHW to NHWC by 4 x 512, as a plain copy
+does; by 8 x 512, where five of eight places are empty, 193, and by 4 x 1024 142."""
 MANY_ELEMENTS = 1 << 20
 """Elements beyond those that stay in the caches: of fewer, those with short modes are counted."""
 

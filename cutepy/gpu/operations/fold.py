@@ -56,8 +56,8 @@ MANY_ELEMENTS, SOME_ROWS, MANY_ROWS = 1 << 20, 2048, 4096
 """Elements from which there are more plans; rows that fill a GPU by a workgroup each, and rows side by side in memory
 from which a tile has many."""
 FEW = 256
-"""Rows, and columns, up to which sums of products have one plan, at any strides: tiles of 4 rows by 256 columns. So have
-rows of no more columns that would have a workgroup each: the scores of a cache at every length."""
+"""Rows, and columns, up to which sums of products have one plan, at any strides: tiles of 4 rows by 256 columns. So
+have rows of no more columns that would have a workgroup each: the scores of a cache at every length."""
 LONG = 2048
 """Columns from which rows of many elements have a workgroup each, where states have one part."""
 gpu.static_type(Fold)
