@@ -131,7 +131,7 @@ def test_uneven_operands_of_large_products_are_copied(turned: str, monkeypatch: 
 
     monkeypatch.setattr(ExecutionSite, "new", poisoned)
     monkeypatch.setattr(products, "of_whole_slabs", lambda *given: copied.append(given[1]) or whole(*given))
-    monkeypatch.setattr(products, "LARGE_PRODUCT", 1)
+    monkeypatch.setattr(products, "COPIED_PRODUCT", 1)
     monkeypatch.setattr(products, "WORTH_COPYING", 1)
     g = np.random.default_rng(5)
     for plan, (batch, m, k, n) in product((LARGE, SMALL), [((), 130, 131, 67), ((), 66, 64, 35), ((3,), 34, 33, 40)]):

@@ -34,8 +34,8 @@ from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from .cost_model import (
+    COPIED_PRODUCT,
     FEW_ROWS,
-    LARGE_PRODUCT,
     WORTH_COPYING,
     ProductProblem,
     choose_plan,
@@ -362,7 +362,7 @@ def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     if isinstance(plan, MatrixPlan):
         return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
     depth, work = plan.tile[2], size(a, 1) * prod(mode_sizes(c))
-    if plan.ahead or work < LARGE_PRODUCT:
+    if plan.ahead or work < COPIED_PRODUCT:
         return operands
     uneven = [t for t in (a, b) if not in_vectors(t, depth)]
     if work < WORTH_COPYING * sum(t.size for t in uneven) or any(map(_repeats, uneven)):
