@@ -46,7 +46,7 @@ from cutepy.tensor import Tensor
 
 LIMIT = 30  # seconds for a case
 ROUNDS, WARM_UP = 9, 0.05
-GROUPS = ("host", "matmul", "reduce", "softmax", "copy", "random", "variants", "folds", "plans")
+GROUPS = ("host", "matmul", "thin", "reduce", "softmax", "copy", "random", "variants", "folds", "plans")
 
 
 class Late(Exception):
@@ -220,6 +220,38 @@ def products(shapes: Shapes) -> None:
     for one, other, orders in cases:
         if all(int(np.prod(x)) <= shapes.length for x in (one, other)):
             shapes.case("matmul", f"{one} @ {other} {orders}", lambda c=(one, other, orders): product(shapes, *c))
+
+
+THIN = {
+    "f32": [
+        ((1, 4096), (4096, 4096)), ((7, 1, 4098), (7, 4098, 2595)), ((8, 2, 86), (8, 86, 4767)),
+        ((6, 2410, 26), (6, 26, 262)), ((21, 6077, 285), (21, 285, 173)), ((30, 356, 263), (30, 263, 2095)),
+        ((4095, 4099), (4099, 4097)), ((128, 4096), (4096, 8192)),
+        ((708, 5584), (5584, 499)), ((1185, 793), (793, 4549)),
+    ],
+    "f16": [
+        ((16, 4096), (4096, 4096)), ((1, 4096), (4096, 4096)), ((128, 4096), (4096, 4096)), ((512, 4096), (4096, 4096)),
+        ((300, 20000), (20000, 300)), ((4096, 64), (64, 4096)),
+        ((4096, 4096), (4096, 4096)), ((8192, 8192), (8192, 8192)),
+    ],
+}  # fmt: skip
+"""Products as models have them: few rows, short k, batches, and odd extents."""
+
+
+def thin(shapes: Shapes) -> None:
+    """These products in NumPy's order, those of few rows also by columns of B; and other operations on odd shapes."""
+    f = 32 if shapes.small else 1
+    for one, other in THIN["f16" if shapes.kind == np.float16 else "f32"]:
+        one, other = ((*x[:-2], *(-(-n // f) for n in x[-2:])) for x in (one, other))
+        for orders in ("NN", "NT") if one[0] in (1, 16) else ("NN",):
+            shapes.case("thin", f"{one} @ {other} {orders}", lambda c=(one, other, orders): product(shapes, *c))
+    if shapes.kind == np.float32:
+        four = tuple(-(-n // (4 if shapes.small else 1)) for n in (7, 1000, 333, 5))
+        for axes in ((3, 1, 0, 2), (0, 2, 1, 3)):
+            shapes.case("thin", f"{four} as {axes}", lambda c=(four, axes): permutation(shapes, *c))
+        shapes.case("thin", f"softmax ({(1 << 20) // f**2},17)", lambda: softmax(shapes, (1 << 20) // f**2, 17, 1))
+        x, theirs, host = shapes.view(0, four, strides_of(four, "N"))
+        shapes.case("thin", f"sum {four} over 1", lambda: reduction(shapes, "sum", x, (1,), theirs, host, (1,)))
 
 
 def random_shapes(count: int, seed: int = 14) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
@@ -558,6 +590,7 @@ def _folded(shapes: Shapes, x: Tensor, axes: tuple[int, ...]) -> dict[str, Any]:
 RUN = {
     "host": chain,
     "matmul": products,
+    "thin": thin,
     "reduce": reductions,
     "softmax": softmaxes,
     "copy": copies,
