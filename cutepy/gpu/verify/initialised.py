@@ -22,8 +22,9 @@ from .bounds import facts_of, last_of, reach
 from .model import Access, BranchModel, Domain, Fence, Item, LoopModel, Model, Repeat, flat, named
 from .verdict import Claim, Status, Verdict, Witness, concluded
 
-#: Kinds of iterations of one loop, and of all loops that stand in one another; entries of a table.
-_KINDS, _NESTED, _ROWS = 1 << 11, 1 << 14, 1 << 20
+#: Kinds of iterations of one loop, and of all loops that stand in one another; entries of one table, and of all tables
+#: before no further workgroup is tried; how many a search for a bound counts for.
+_KINDS, _NESTED, _ROWS, _ENTRIES, _SEARCH = 1 << 11, 1 << 14, 1 << 20, 1 << 24, 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +87,7 @@ class _Run:
         self.witnesses: dict[Buffer, Witness] = {}
         self.doubts: dict[Buffer, str] = {}
         self.doubt = ""
-        self.room = _NESTED
+        self.room, self.entries = _NESTED, 0
         self.partial: set[Buffer] = set()
 
     def unresolved(self, values: Iterable[Expr]) -> list[Expr]:
@@ -114,6 +115,9 @@ class _Run:
             self.doubt = "there are too many workgroups to try them all"
         # Workgroups in which all indices and guards are equal need one run.
         for row in self.kinds(decisive, domain.every, {}):
+            if self.entries > _ENTRIES:
+                self.doubt = "the workgroups are too many, and too different, to try them all"
+                return
             self.anywhere(domain.point(row))
 
     def scope(self, ids: dict[Expr, int]) -> _FixedIds:
@@ -260,6 +264,7 @@ class _Run:
         if not facts.mask.any():
             return True
         # By the interval of the index.
+        self.entries += _SEARCH
         low, high = reach(self.model, access.index, facts)
         if low >= 0 and high <= last_of(access) and written[low : high + access.lanes].all():
             return True
@@ -303,6 +308,7 @@ class _Run:
         if ids or made_up is not None:
             points = Points({**points.ids, **model.environment(own.every)}, made_up)
         active = points.where(guards)
+        self.entries += active.size
         at = np.broadcast_to(points.whole(access.index), active.shape)
         active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
         rows, threads = np.nonzero(active)

@@ -96,3 +96,13 @@ def test_a_loop_whose_indices_are_too_many_is_left_open() -> None:
     found = verify(kernel_of(Store(S, TID, const(0)), long, grid=1, local=(S,)), prover="cutepy").verdicts
     (verdict,) = [v for v in found if v.claim == "written before read"]
     assert (verdict.status, verdict.reason) == ("undecided", "the loop over k is too long")
+
+
+@pytest.mark.parametrize(("grid", "said"), [(16, "proven"), (60000, "undecided")])
+def test_workgroups_that_are_too_many_to_be_told_apart_are_left_open(grid: int, said: str) -> None:
+    """What each reads are squares, in so many iterations that there is no time for all workgroups."""
+    k = var("k", hi=63)
+    write = If(binary("!=", TID, const(5)), (Store(S, TID, const(0)),))
+    root = (GROUP + TID + k) % 8
+    reads = For(k, const(0), const(64), const(1), (read(root * root),))
+    assert status(write, Barrier(), reads, grid=grid) == said
