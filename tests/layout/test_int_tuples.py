@@ -120,6 +120,8 @@ def test_a_tuple_is_rearranged_as_a_shape_is() -> None:
         assert flatten(tree) == flatten(layout).shape
         assert get(tree, mode) == get(layout, mode).shape
         assert select(tree, mode, begin) == select(layout, mode, begin).shape
+        ways = select(layout, mode, begin - layout.rank, mode)
+        assert list(ways) == [layout[mode], layout[begin - layout.rank], layout[mode]]
         assert take(tree, begin, end) == take(layout, begin, end).shape
         assert group_modes(tree, begin, end) == group_modes(layout, begin, end).shape
         assert append(tree, other) == append(layout, new).shape

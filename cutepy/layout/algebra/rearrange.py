@@ -184,6 +184,11 @@ def select(layout: Layout, *modes: int) -> Layout:
 
     Raises CoordinateError for a mode that is not there.
     """
+    shape, stride = layout.shape, layout.stride
+    if type(shape) is tuple and type(stride) is tuple and {*map(type, modes)} == {int}:
+        rank = len(shape)
+        if -rank <= min(modes) and max(modes) < rank:
+            return _make(tuple([shape[at] for at in modes]), tuple([stride[at] for at in modes]), layout.facts)
     return joined(layout[mode] for mode in modes)
 
 
