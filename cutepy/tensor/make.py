@@ -202,12 +202,13 @@ def make_tensor(
         if layout is None:
             return source
         whole, start, chosen = source, source.offset, _layout_of(layout, stride)
-    elif isinstance(source, np.ndarray) and source.dtype.name in ML_DTYPES:
+    elif isinstance(source, np.ndarray) and source.dtype.isbuiltin == 2 and source.dtype.name in ML_DTYPES:
         bits = source.view(f"u{source.itemsize}")
         return recast(make_tensor(bits, layout, stride), ML_DTYPES[source.dtype.name])
     else:
         held = _copied(source) if isinstance(source, list) else source
-        engine = held if isinstance(held, Engine) else view_of(held)
+        # Asked first: to ask a protocol takes longer than to make the view.
+        engine = view_of(held) if isinstance(held, np.ndarray) or not isinstance(held, Engine) else held
         start, chosen = 0, _layout_of(layout, stride, engine)
         whole = _whole(engine, chosen)
     return confined(Tensor(whole.engine, chosen, start), whole, "make_tensor", whole, chosen)

@@ -275,12 +275,12 @@ class Staging:
         # WebGPU writes multiples of 4 bytes: the last word is padded.
         whole = data.size // 4 * 4
         if whole:
-            self._gpu.queue.write_buffer(target, offset, data[:whole])
+            in_flight.queue.write(target, data[:whole].data, offset)
             in_flight.wrote(whole)
         if whole < data.size:
             tail = np.zeros(4, np.uint8)
             tail[: data.size - whole] = data[whole:]
-            self._gpu.queue.write_buffer(target, offset + whole, tail)
+            in_flight.queue.write(target, tail.data, offset + whole)
 
     def _at_least(self, size: int) -> wgpu.GPUBuffer:
         self._lent = [(ref, staging) for ref, staging in self._lent if ref() is not None]

@@ -161,11 +161,10 @@ class Queue:
         self._mapped.userdata1 = self._runtime.awaits(_MAPPED, completion)
         self._api.libf.wgpuBufferMapAsync(buffer._internal, self._api.lib.WGPUMapMode_Read, 0, size, self._mapped[0])
 
-    def write(self, buffer: wgpu.GPUBuffer, data: bytes | bytearray) -> None:
-        """Copy bytes, a multiple of 4, to the first of a buffer, before what is submitted next."""
-        self._api.libf.wgpuQueueWriteBuffer(
-            self._queue, buffer._internal, 0, self._api.ffi.from_buffer(data), len(data)
-        )
+    def write(self, buffer: wgpu.GPUBuffer, data: bytes | memoryview, offset: int = 0) -> None:
+        """Copy bytes, a multiple of 4, to a buffer from byte `offset` on, before what is submitted next."""
+        held = self._api.ffi.from_buffer(data)
+        self._api.libf.wgpuQueueWriteBuffer(self._queue, buffer._internal, offset, held, len(held))
 
 
 class Owned:
