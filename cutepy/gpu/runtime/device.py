@@ -331,10 +331,13 @@ class Device:
             failure = self._failure(error, f"allocate {nbytes} bytes ({self._bytes - self._pool.bytes} in use)")
             raise _OutOfMemory(str(failure)) from error
 
-    def upload(self, array: Array, name: str = "") -> DeviceBuffer:
-        """A buffer with the bytes of an array in C order (a bool as a u32). Raises DeviceError as `allocate` does."""
+    def upload(self, array: Array, name: str = "", *, pooled: bool = False) -> DeviceBuffer:
+        """A buffer with the bytes of an array in C order (a bool as a u32); a pooled one holds anything beyond them.
+
+        Raises DeviceError as `allocate` does.
+        """
         data = as_bytes(np.asarray(array))
-        buffer = self.allocate(data.size, name)
+        buffer = self.allocate(data.size, name, pooled=pooled)
         self._write(buffer, data, 0)
         return buffer
 

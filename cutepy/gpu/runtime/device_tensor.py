@@ -182,6 +182,11 @@ def deferred_engine(awaited: Awaited, dtype: DType, length: int) -> tuple[Device
     return found, weakref.ref(promise)
 
 
+SMALL_ARRAY = 1 << 20
+"""Bytes of an array up to which its copy has memory as results have it: what a step of a model takes from the host is
+where that of the step before was, with the bind groups made for it."""
+
+
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
     """A copy of an array or of a tensor in the memory of a device, with the same shape and strides.
 
@@ -205,7 +210,7 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     engine = tensor.engine
     assert isinstance(engine, ViewEngine)
     target = device if device is not None else default_device()
-    buffer = target.upload(engine.memory, name or engine.name)
+    buffer = target.upload(engine.memory, name or engine.name, pooled=engine.memory.nbytes <= SMALL_ARRAY)
     there = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
     return Tensor(there, tensor.layout, tensor.offset + engine.origin)
 
