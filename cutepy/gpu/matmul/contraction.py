@@ -148,7 +148,8 @@ def group_axes(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
             kept = groups.m if not piece[2] else groups.batch if piece[1] else groups.n
             (groups.k if summed else kept).append(piece)
     found = ProductAxes(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
-    found.k.sort(key=lambda piece: piece[0] % DEEPEST_SLAB != 0)  # the factor that slabs divide comes first
+    if len(found.k) > 1:  # the factor that slabs divide comes first
+        found.k.sort(key=lambda piece: piece[0] % DEEPEST_SLAB != 0)
     return found
 
 

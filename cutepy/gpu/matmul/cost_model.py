@@ -281,7 +281,7 @@ def _of_one_row(problem: ProductProblem) -> Plan:
 
 def is_few(m: int, n: int, k: int, batch: int) -> bool:
     """Whether a product is of few multiply-adds: none of its extents is long."""
-    return max(m, n, k) <= SHORT_EXTENT and m * n * k * batch <= FEW_PRODUCTS
+    return m <= SHORT_EXTENT and n <= SHORT_EXTENT and k <= SHORT_EXTENT and m * n * k * batch <= FEW_PRODUCTS
 
 
 @lru_cache(maxsize=512)

@@ -71,7 +71,8 @@ def near(name: str, tensor: Tensor, usual: int) -> Near:
         return name, int(is_row_major(tensor)) if first[1 - usual] else usual, 0
     apart = [step for other, of_mode in enumerate(steps) if other != mode for _, step in of_mode]
     numbers = [tensor.offset, *(n for n, _ in steps[mode]), *apart]
-    return name, mode, 4 if len(steps[mode]) == 1 and not any(number % 4 for number in numbers) else 1
+    # Of their sum: calls of other sizes are asked one question, not as many as there are numbers.
+    return name, mode, 4 if len(steps[mode]) == 1 and sum([number % 4 for number in numbers]) == 0 else 1
 
 
 def accesses(
@@ -145,8 +146,9 @@ def launch(
     slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
     of_c = near("C", c, 1)
     lying = near("A", a, of_c[1]), near("B", b, 1 - of_c[1]), of_c  # the usual order, or that of B and A exchanged
-    few = is_few(size(a, 0), size(c, 1), size(a, 1), size(a, 2) if batches else 1)
-    lies, whole = accesses(*lying, plan, whole=size(a, 1) % slab == 0, few=few)
+    # No more is asked of sizes than what has a say: each answer is a class of calls with a recipe of its own.
+    few = plan.ahead > 0 and is_few(size(a, 0), size(c, 1), size(a, 1), size(a, 2) if batches else 1)
+    lies, whole = accesses(*lying, plan, whole=lying[0][2] == 4 and size(a, 1) % slab == 0, few=few)
     sized = for_strides(kernel, lies, slab if whole else 1, rank=3 if batches else 2)
     across, singly = (lies[0][1] == 1, lies[1][1] == 1, lies[2][1] == 1), (lies[0][2] < 4, lies[1][2] < 4)
     orders = Orders(across, lies[2][2] < 4 and size(a, 1) <= SHORT_K and plan.stores_apart, singly)
