@@ -316,3 +316,14 @@ def test_what_cannot_be_followed_has_no_recipe(device: Device, watched: Watched)
         np.testing.assert_allclose(counted(gpu.array(np.zeros(n, np.float32), device=device)).numpy(), np.ones(n))
     assert sizes == {10: 1, 11: 1, 12: 1, 13: 1}
     assert watched.failed == 3
+
+
+def test_products_of_other_sizes_are_of_few_classes(device: Device, watched: Watched) -> None:
+    """What has no say for a launch is not asked of its sizes: each answer would be a class with a recipe of its own."""
+    pick = random.Random(0)
+    for _ in range(120):
+        m, n, k = (pick.randint(33, 300) for _ in range(3))
+        a, b = (gpu.array(np.zeros(shape, np.float32), device=device) for shape in ((m, k), (k, n)))
+        ops.matmul(a, b)
+    assert len(watched.made) <= 16 and not watched.failed
+    assert len(watched.served) >= 100
