@@ -185,8 +185,14 @@ def test_arrays_of_a_loop_have_the_memory_of_the_step_before(device: Device) -> 
         for step in range(12):
             np.testing.assert_array_equal(found[2 * step].numpy(), step + np.arange(1000))
             np.testing.assert_array_equal(found[2 * step + 1].numpy(), np.full(1000, step * step))
+        del found
         odd = gpu.array(np.uint8([1, 2, 3]), device=own)  # whole words, of which the last is zeros
         np.testing.assert_array_equal(odd.numpy(), [1, 2, 3])
+        # Beyond an array there is nothing of what its memory held.
+        short = gpu.array(np.ones(961, np.float32), device=own).engine.buffer
+        assert short.held == pooled_bytes(4000)
+        short.nbytes = short.held
+        assert short.read("f4").tolist() == [1.0] * 961 + [0.0] * (short.held // 4 - 961)
     finally:
         own.close()
 

@@ -332,12 +332,16 @@ class Device:
             raise _OutOfMemory(str(failure)) from error
 
     def upload(self, array: Array, name: str = "", *, pooled: bool = False) -> DeviceBuffer:
-        """A buffer with the bytes of an array in C order (a bool as a u32); a pooled one holds anything beyond them.
+        """A buffer with the bytes of an array in C order (a bool as a u32), and zeros beyond them.
 
         Raises DeviceError as `allocate` does.
         """
         data = as_bytes(np.asarray(array))
         buffer = self.allocate(data.size, name, pooled=pooled)
+        if pooled:  # what the memory held before is not for who reads beyond an array
+            whole = np.zeros(pooled_bytes(data.size), np.uint8)
+            whole[: data.size] = data
+            data = whole
         self._write(buffer, data, 0)
         return buffer
 
