@@ -219,13 +219,16 @@ def vector_width(tensors: Sequence[Tensor]) -> int:
 
     Each has a mode of neighbours, or repeats its elements; and 4 divides its extent, all other strides, and the offset.
     """
+    numbers: list[int] = []
     for t in tensors:
         modes = [(mode.size, abs(leaves(mode.stride)[0])) for mode in mode_layouts(t) if mode.size > 1]
         near = [n for n, step in modes if step == 1]
         apart = [step for _, step in modes if step != 1]
-        if not (near or 0 in apart) or any(number % VECTOR for number in (*near, *apart, t.offset)):
+        if not (near or 0 in apart):
             return 1
-    return VECTOR
+        numbers += *near, *apart, t.offset
+    # Of their sum: calls of other sizes are asked one question, not as many as there are numbers.
+    return 1 if sum([number % VECTOR for number in numbers]) else VECTOR
 
 
 def tiling_of(
