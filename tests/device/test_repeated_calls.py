@@ -339,6 +339,7 @@ def test_launches_that_are_kept_bound_serve_equal_buffers_alone(device: Device) 
         own.replay((), launches, [x, y], of=of)
         own.prepare(replace(program, wgsl=program.wgsl + "// another\nconst another = 1;\n"))
         assert not own._groups.played
+        assert not any(key[0] is of for keys in own._groups._of_buffer.values() for key in keys)
     finally:
         own.close()
 

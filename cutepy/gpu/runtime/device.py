@@ -858,7 +858,7 @@ class Device:
             pipeline = self._pipelines.get(key)
             if pipeline is None:
                 self._met.clear()  # what is used from now on is the most recent
-                self._groups.played.clear()
+                self._groups.trim(played=0)
                 pipeline = self._pipelines[key] = build_pipeline(self, program)
                 # Hashes of all that was ever compiled: a program that was dropped from the cache counts as recompiled.
                 digest = hash(key)

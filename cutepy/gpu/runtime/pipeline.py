@@ -198,10 +198,10 @@ class BindGroups:
             self._of_buffer[uid].add(key)
         self.played[key] = launches
 
-    def trim(self) -> None:
-        """Let go of those that were made longest ago, where there are many."""
-        for kept in (self._made, self.played):
-            while len(kept) > GROUPS_KEPT:
+    def trim(self, played: int = GROUPS_KEPT) -> None:
+        """Let go of those that were made longest ago, where there are many, and of more launches than so many calls."""
+        for kept, most in ((self._made, GROUPS_KEPT), (self.played, played)):
+            while len(kept) > most:
                 self._drop(kept.popitem(last=False)[0])
 
     def forget(self, uid: int) -> None:
