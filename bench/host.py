@@ -12,13 +12,14 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from cutepy import Layout, Tensor, composition, gpu, local_tile, ops
 
 GROUP = 64
-"""Calls between two waits: two submissions."""
+"""Calls between two waits: two or three submissions."""
 
 
 @gpu.kernel
@@ -27,20 +28,23 @@ def axpy(x, y, alpha):
     y[gpu.thread] = alpha * x[gpu.thread] + y[gpu.thread]
 
 
-def of_calls(call: Callable[[], object], wait: Callable[[], object], rounds: int) -> float:
-    """Seconds of a call on the host: the median over groups of `GROUP`."""
-    groups = []
+def of_calls(call: Callable[[], object], wait: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """Seconds of a call on the host: the median over groups of `GROUP`, with their submissions, and that of one call
+    alone, as nearly all submit nothing."""
+    groups, alone = [], []
     for _ in range(max(3, rounds // GROUP)):
         wait()
-        begin = time.perf_counter()
+        times = [time.perf_counter()]
         for _ in range(GROUP):
             call()
-        groups.append((time.perf_counter() - begin) / GROUP)
+            times.append(time.perf_counter())
+        groups.append((times[-1] - times[0]) / GROUP)
+        alone += [end - begin for begin, end in pairwise(times)]
     wait()
-    return statistics.median(groups)
+    return statistics.median(groups), statistics.median(alone)
 
 
-def of_one(call: Callable[[], object], wait: Callable[[], object], rounds: int) -> float:
+def of_one(call: Callable[[], object], wait: Callable[[], object], rounds: int) -> tuple[float]:
     """Seconds of a call that waits for its own work: the median."""
     times = []
     for _ in range(rounds):
@@ -48,7 +52,7 @@ def of_one(call: Callable[[], object], wait: Callable[[], object], rounds: int) 
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+    return (statistics.median(times),)
 
 
 def theirs() -> tuple[dict[str, Callable[[], object]], Callable[[], object]]:
@@ -91,6 +95,7 @@ def main() -> None:
     calls: dict[str, Callable[[], object]] = {
         "kernel": lambda: axpy(x, y, 2.0),
         "gpu.empty": lambda: gpu.empty((8, 8)),
+        "gpu.array": lambda: gpu.array(ones),
         "a tile and a view of it": view,
         "sum, a new result": lambda: ops.sum(x),
         "product, a new result": lambda: ops.matmul(a, b),
@@ -108,14 +113,15 @@ def main() -> None:
         for _ in range(20):
             call()
         time_of = of_one if name in reads else of_calls
-        line = f"{name:28} {1e6 * time_of(call, device.wait, rounds):8.1f}"
+        whole, *alone = time_of(call, device.wait, rounds)
+        line = f"{name:28} {1e6 * whole:8.1f}" + "".join(f"   a call alone {1e6 * one:6.1f}" for one in alone)
         if name in peers:
             for _ in range(20):
                 peers[name]()
-            line += f"   torch {1e6 * time_of(peers[name], peers_wait, rounds):8.1f}"
+            line += f"   torch {1e6 * time_of(peers[name], peers_wait, rounds)[0]:8.1f}"
         print(line, flush=True)
     step.play()
-    played = of_one(step.play, device.wait, rounds // 4) / step.launches
+    played = of_one(step.play, device.wait, rounds // 4)[0] / step.launches
     print(f"{'recorded, a launch':28} {1e6 * played:8.2f}   ({step.launches} launches)", flush=True)
 
 
