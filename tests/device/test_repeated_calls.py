@@ -197,6 +197,16 @@ def test_arrays_of_a_loop_have_the_memory_of_the_step_before(device: Device) -> 
         own.close()
 
 
+def test_a_kernel_over_host_arrays_makes_no_memory_again(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cutepy.gpu.trace.kernel.default_device", lambda: device)
+    for step in range(6):
+        x, y = np.full(64, step, np.float32), np.zeros(64, np.float32)
+        if step == 4:
+            monkeypatch.setattr(Device, "_create", lambda *given: pytest.fail("new memory"))
+        doubled(x, y)
+        np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_in_place(device: Device) -> None:
     add = gpu.pointwise("a + b")
     x, y = (gpu.array(np.ones(50, np.float32), device=device) for _ in "xy")

@@ -27,7 +27,7 @@ from ...tensor.tensor import Tensor
 from ..ir import Kernel
 from ..ir.operators import U32_LIMIT
 from ..ir.weak import SCALARS
-from ..runtime.device_tensor import DeviceEngine, settled
+from ..runtime.device_tensor import SMALL_ARRAY, DeviceEngine, settled
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
 from .sizes import LARGEST, Facts
@@ -402,8 +402,8 @@ def launch_on_device(program: Program, call: BoundArguments, params: Mapping[str
         if isinstance(engine, DeviceEngine):
             buffers.append(engine.buffer)
         else:
-            uploaded[slot] = np.array(engine.memory, order="C")
-            buffers.append(device.upload(uploaded[slot], engine.name))
+            held = uploaded[slot] = np.array(engine.memory, order="C")
+            buffers.append(device.upload(held, engine.name, pooled=held.nbytes <= SMALL_ARRAY))
     device.launch(program, buffers, [params[p.name] for p in program.params])
     for slot, before in uploaded.items():
         engine = call.engines[slot]
