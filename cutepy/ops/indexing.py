@@ -39,6 +39,8 @@ def indexed(x: Tensor, key: Entry | Sequence[Entry], *, writes: bool = False) ->
     named = [entry for entry in entries if entry is not None]
     cut = [axis for axis, entry in enumerate(named) if entry != slice(None)]
     flat = [coalesce(mode) for mode in modes]
+    if not cut and None not in entries:
+        return x
     if not has_slices(x, cut):
         if writes:
             raise TensorError(f"{x}[...] = ...: no layout says this part of a mode; write by coordinates, or copy")
@@ -108,31 +110,41 @@ def _entries(x: Tensor, key: Any) -> list[Any]:
 def assigned(x: Tensor, key: Entry | Sequence[Entry], value: TensorLike) -> None:
     """`x[key] = value`, broadcast by NumPy's rule; where the tensor is.
 
-    Raises TensorError for what is no view, for values that the type does not hold, and shapes that do not broadcast.
-
     >>> x = as_tensor(np.arange(4))
     >>> assigned(x, slice(1, 3), [8, 9])
     >>> x.numpy().tolist()
     [0, 8, 9, 3]
 
-    `value` has the shape that `x[key]` has, or one that is broadcast to it. Raises TensorIndexError for an index beyond
-    the axis, TensorError for a value of another shape.
+    `value` has the shape that `x[key]` has, or one that is broadcast to it; further axes of size 1 may stand in front.
+    Python's numbers, also those of a list, take the type of `x`. Raises TensorIndexError for an index beyond the axis,
+    TensorError for what is no view, for values that the type does not hold, and a value of another shape.
     """
     view = indexed(x, key, writes=True)
+    sizes = sizes_of(view)
     if not x.engine.writable:
         raise TensorError(f"{x}[...] = ...: it is read-only; copy it")
-    if chosen("assignment", None, view, value) == "wgpu":
-        place = operations.place_of("assignment", "wgpu", [view])
-        if isinstance(value, int | float):
-            operations.filled(place, view, fit_values(value, view.dtype).item())
-        elif view.size:
-            operations.copy(expand(place.bring(as_tensor(value)), sizes_of(view)), view)
+    on_device = chosen("assignment", None, view, value) == "wgpu"
+    place = operations.place_of("assignment", "wgpu" if on_device else "interpreter", [view])
+    if isinstance(value, int | float | complex | list | tuple):
+        value = fit_values(value, view.dtype)
+    if on_device and np.ndim(value) == 0 and not isinstance(value, Tensor):
+        operations.filled(place, view, fit_values(value, view.dtype).item())
         return
-    values = fit_values(value, view.dtype) if isinstance(value, int | float | complex) else load_all(as_tensor(value))
-    if not np.can_cast(values.dtype, view.dtype.numpy, "same_kind"):
-        raise TensorError(f"{x}[...] = ...: {view.dtype} holds no {values.dtype}; convert with astype")
-    given = np.broadcast_to(values, sizes_of(view))
-    if view.numpy_is_view:
-        view.numpy()[...] = given
+    given = as_tensor(value)
+    if not np.can_cast(given.dtype.numpy, view.dtype.numpy, "same_kind"):
+        raise TensorError(f"{x}[...] = ...: {view.dtype} holds no {given.dtype}; convert with astype")
+    more = max(0, len(sizes_of(given)) - len(sizes))
+    if any(size != 1 for size in sizes_of(given)[:more]) or any(
+        size not in (1, wanted) for size, wanted in zip(sizes_of(given)[::-1], sizes[::-1], strict=False)
+    ):
+        raise TensorError(
+            f"{x}[...] = ...: a value of the sizes {sizes_of(given)} for {sizes}; give one that is broadcast to these"
+        )
+    stretched = expand(indexed(place.bring(given), (0,) * more), sizes)
+    if on_device:
+        if view.size:
+            operations.copy(stretched, view)
+    elif view.numpy_is_view:
+        view.numpy()[...] = load_all(stretched)
     elif view.size:
-        view[tuple(np.indices(given.shape)) if len(given.shape) > 1 else np.arange(len(given))] = np.array(given)
+        view[tuple(np.indices(sizes)) if len(sizes) > 1 else np.arange(view.size)] = np.array(load_all(stretched))

@@ -121,15 +121,17 @@ def broadcast_arrays(*arrays: TensorLike) -> list[Tensor]:
     return [expand(t, shape) for t in tensors]
 
 
-def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
+def tile(x: TensorLike, repetitions: SupportsIndex | Sequence[int]) -> Tensor:
     """Copies of `x` side by side, as many along each axis, the last ones named by the last numbers.
 
     >>> tile(np.int32([[1, 2]]), (2, 2)).numpy().tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
 
-    Raises TensorError for what is no array of numbers.
+    Raises TensorError for what is no array of numbers, and for repetitions below 0.
     """
-    tensor, times = as_tensor(x), tuple(repetitions)
+    tensor, times = as_tensor(x), tuple(_listed(repetitions))
+    if any(number < 0 for number in times):
+        raise TensorError(f"tile({tensor}, {repetitions}): repeat 0 times or more")
     rank = max(len(times), len(mode_sizes(tensor)))
     times = (1,) * (rank - len(times)) + times
     sizes = (1,) * (rank - len(mode_sizes(tensor))) + mode_sizes(tensor)
@@ -138,26 +140,31 @@ def tile(x: TensorLike, repetitions: Sequence[int]) -> Tensor:
     return contiguous(reshape(stretched, [n * size for n, size in zip(times, sizes, strict=True)]))
 
 
-def repeat(x: TensorLike, repeats: int | TensorLike, /, *, axis: Axis | None = None) -> Tensor:
+def repeat(x: TensorLike, repeats: SupportsIndex | TensorLike, /, *, axis: Axis | None = None) -> Tensor:
     """Each element so often, next to itself, along an axis; None means of all elements in a row.
 
     >>> repeat(np.int32([1, 2]), 2).numpy().tolist(), repeat(np.int32([1, 2]), [0, 2]).numpy().tolist()
     ([1, 1, 2, 2], [2, 2])
 
-    Raises TensorError for an axis that is not there and for counts below 0.
+    Raises TensorError for an axis that is not there, for counts below 0, and unless there is one whole number for all
+    elements, or one for each.
     """
     tensor = as_tensor(x) if axis is not None else ravel(x)
     along = _axis("repeat", tensor, 0 if axis is None else axis)
     sizes = mode_sizes(tensor)
-    if not isinstance(repeats, int):
-        if chosen("repeat", None, tensor, repeats) != "numpy":
+    if not isinstance(repeats, int | np.integer):
+        counts = as_tensor(repeats)
+        if chosen("repeat", None, tensor, counts) != "numpy":
             raise TensorError(f"repeat({tensor}): on a device all elements are repeated equally often; give one number")
-        return from_array(np.repeat(load_all(tensor), load_all(as_tensor(repeats)), along), tensor.dtype)
+        numbers = load_all(counts)
+        if counts.dtype.kind not in "iu" or counts.shape not in ((), (1,), (sizes[along],)) or (numbers < 0).any():
+            raise TensorError(f"repeat({tensor}, {repeats}): give a whole number from 0, or {sizes[along]} of them")
+        return from_array(np.repeat(load_all(tensor), numbers.astype(np.intp), along), tensor.dtype)
     if repeats < 0:
         raise TensorError(f"repeat({tensor}, {repeats}): repeat 0 times or more")
-    apart = expand_dims(tensor, along + 1)
-    stretched = expand(apart, (*sizes[: along + 1], repeats, *sizes[along + 1 :]))
-    return contiguous(reshape(stretched, (*sizes[:along], sizes[along] * repeats, *sizes[along + 1 :])))
+    apart, often = expand_dims(tensor, along + 1), int(repeats)
+    stretched = expand(apart, (*sizes[: along + 1], often, *sizes[along + 1 :]))
+    return contiguous(reshape(stretched, (*sizes[:along], sizes[along] * often, *sizes[along + 1 :])))
 
 
 def roll(x: TensorLike, shift: int | Sequence[int], *, axis: rules.Axes = None) -> Tensor:
@@ -171,8 +178,8 @@ def roll(x: TensorLike, shift: int | Sequence[int], *, axis: rules.Axes = None) 
     tensor = as_tensor(x)
     if axis is None:
         return reshape(roll(ravel(tensor), shift, axis=0), mode_sizes(tensor))
-    axes = _listed(axis)
-    shifts = list(shift) if isinstance(shift, Sequence) else [shift] * len(axes)
+    axes, shifts = _listed(axis), _listed(shift)
+    axes, shifts = axes * (len(shifts) if len(axes) == 1 else 1), shifts * (len(axes) if len(shifts) == 1 else 1)
     if len(shifts) != len(axes):
         raise TensorError(f"roll({tensor}, {shift}, axis={axis}): give a shift for each axis, or one for all")
     for each, by in zip(axes, shifts, strict=True):
@@ -210,6 +217,7 @@ def triu(x: TensorLike, /, *, k: int = 0) -> Tensor:
 def _triangle(call: str, x: TensorLike, k: int) -> Tensor:
     tensor = as_tensor(x)
     sizes = sizes_of_matrices(call, tensor)
+    k = min(max(index(k), -sizes[-2]), sizes[-1])  # farther diagonals are beyond all elements; int32 does not wrap
     rows, columns = (np.arange(size, dtype=np.int32) for size in sizes[-2:])
     kept = rows[:, None] + k >= columns if call == "tril" else rows[:, None] + k <= columns
     nothing = np.zeros((), tensor.dtype.numpy)[()]
@@ -245,16 +253,24 @@ def diff(
     prepend: TensorLike | None = None,
     append: TensorLike | None = None,
 ) -> Tensor:
-    """Each element less the one before it along an axis, `n` times.
+    """Each element less the one before it along an axis, `n` times; first `prepend` and `append` are joined to the
+    ends, of which a number is one element in each row.
 
     >>> diff(np.int32([1, 4, 9])).numpy().tolist()
     [3, 5]
 
-    Raises TensorError for what is no array of numbers, and for an axis that is not there.
+    Raises TensorError for what is no array of numbers, for an axis that is not there, and for `n` below 0.
     """
     tensor = as_tensor(x)
-    along = _axis("diff", tensor, axis)
-    beside = [part for part in (prepend, tensor, append) if part is not None]
+    along, sizes = _axis("diff", tensor, axis), mode_sizes(tensor)
+    if index(n) < 0:
+        raise TensorError(f"diff({tensor}, n={n}): take differences 0 times or more")
+    if n == 0:
+        return tensor
+    given = [None if end is None else as_tensor(end) for end in (prepend, append)]
+    row = (*sizes[:along], 1, *sizes[along + 1 :])
+    first, last = (end if end is None or mode_sizes(end) else expand(end, row) for end in given)
+    beside = [part for part in (first, tensor, last) if part is not None]
     tensor = concat(beside, along) if len(beside) > 1 else tensor
     function = functions.FUNCTIONS["ne" if tensor.dtype.kind == "b" else "sub"]
     for _turn in range(n):

@@ -21,10 +21,13 @@ N = RNG.integers(-3, 4, (3, 4)).astype(np.int32)
 CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], np.ndarray]] = {
     "tile": (lambda t: ops.tile(t, (2, 1, 3)), lambda x: np.tile(x, (2, 1, 3)), X),
     "tile more axes": (lambda t: ops.tile(t, (2, 2, 1)), lambda x: np.tile(x, (2, 2, 1)), N),
+    "tile by a number": (lambda t: ops.tile(t, 2), lambda x: np.tile(x, 2), N),
     "repeat": (lambda t: ops.repeat(t, 3, axis=1), lambda x: np.repeat(x, 3, 1), X),
     "repeat all": (lambda t: ops.repeat(t, 2), lambda x: np.repeat(x, 2), N),
+    "repeat by NumPy's number": (lambda t: ops.repeat(t, np.int64(2)), lambda x: np.repeat(x, 2), N),
     "roll": (lambda t: ops.roll(t, (1, -2), axis=(0, 2)), lambda x: np.roll(x, (1, -2), (0, 2)), X),
     "roll all": (lambda t: ops.roll(t, 5), lambda x: np.roll(x, 5), N),
+    "roll all twice": (lambda t: ops.roll(t, (1, 2)), lambda x: np.roll(x, (1, 2)), N),
     "expand_dims": (lambda t: ops.expand_dims(t, 1), lambda x: np.expand_dims(x, 1), X),
     "squeeze": (lambda t: ops.squeeze(ops.expand_dims(t, -1), -1), lambda x: x, X),
     "moveaxis": (lambda t: ops.moveaxis(t, (0, 1), (-1, 0)), lambda x: np.moveaxis(x, (0, 1), (-1, 0)), X),
@@ -33,9 +36,16 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], np.ndarray]] 
     "tril": (lambda t: ops.tril(t, k=1), lambda x: np.tril(x, 1), X),
     "triu": (lambda t: ops.triu(t, k=-1), lambda x: np.triu(x, -1), N),
     "triu of bool": (ops.triu, np.triu, B),
+    "tril of a far diagonal": (lambda t: ops.tril(t, k=2**31 - 1), lambda x: x, N),
+    "triu of a farther one": (lambda t: ops.triu(t, k=2**40), np.zeros_like, N),
+    "triu of one far below": (lambda t: ops.triu(t, k=-(2**40)), lambda x: x, N),
     "diagonal": (lambda t: ops.diagonal(t, offset=-1), lambda x: np.diagonal(x, -1, -2, -1), X),
     "diff": (lambda t: ops.diff(t, axis=1, n=2), lambda x: np.diff(x, 2, 1), X),
     "diff of bool": (ops.diff, np.diff, B),
+    "diff of ends": (
+        lambda t: ops.diff(t, prepend=1, append=t[:, :2]), lambda x: np.diff(x, prepend=1, append=x[:, :2]), N,
+    ),
+    "no diff": (lambda t: ops.diff(t, n=0, prepend=0), lambda x: np.diff(x, n=0, prepend=0), N),
     "cumulative_sum": (
         lambda t: ops.cumulative_sum(t, axis=1, include_initial=True),
         lambda x: np.cumulative_sum(x, axis=1, include_initial=True), X,
@@ -110,3 +120,20 @@ def test_the_namespace_tells_what_it_has() -> None:
     assert info.default_dtypes()["integral"] is xp.int32 and "float64" in info.dtypes(device="cpu")
     assert xp.result_type(xp.float16, 2.5) is xp.float16 and xp.can_cast(xp.int8, xp.int16)
     assert xp.finfo(xp.float32).bits == 32 and xp.iinfo(xp.uint8).max == 255 and xp.e > 2 and xp.newaxis is None
+
+
+@pytest.mark.parametrize(
+    ("call", "judge"),
+    [
+        (lambda: ops.diff(N, n=-1), lambda: np.diff(N, n=-1)),
+        (lambda: ops.repeat(N[0], [-1, 1, 1, 1]), lambda: np.repeat(N[0], [-1, 1, 1, 1])),
+        (lambda: ops.repeat(N[0], [1, 1]), lambda: np.repeat(N[0], [1, 1])),
+        (lambda: ops.repeat(N[0], [1.5, 1, 1, 1]), lambda: np.repeat(N[0], F([1.5, 1, 1, 1]))),
+        (lambda: ops.tile(N, (-1,)), lambda: np.broadcast_to(N, (-1, 3, 4))),
+    ],
+)
+def test_what_numpy_refuses_is_refused_by_the_call(call: Callable[[], Any], judge: Callable[[], Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        judge()
+    with pytest.raises(TensorError, match=r"^(diff|repeat|tile)\("):
+        call()

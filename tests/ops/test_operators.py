@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ops.operands import random_operand
 
-from cutepy import Layout, gpu, make_identity_tensor, make_tensor, ops
+from cutepy import ComposedLayout, Layout, Swizzle, gpu, make_identity_tensor, make_tensor, ops
 from cutepy.errors import KernelError, TensorError
 from cutepy.tensor import Tensor, mode_sizes
 
@@ -138,6 +138,46 @@ def test_assignment_is_numpys_and_writes_through(home: Any) -> None:
         assert np.array_equal(t.numpy(), array), (sizes, key)
     with pytest.raises(TensorError):
         home(np.int32([1, 2]))[:] = 2.5
+
+
+def test_values_are_broadcast_to_the_part_that_is_assigned(home: Any) -> None:
+    """Axes of size 1 in front are left out, as NumPy has it; any other shape is refused by the assignment."""
+    rng = np.random.default_rng(13)
+    for _case in range(100 if home is make_tensor else 20):
+        sizes = tuple(rng.integers(1, 4, int(rng.integers(1, 4))).tolist())
+        array, key = rng.standard_normal(sizes).astype(F), random_key(rng, sizes)
+        value = rng.standard_normal(rng.integers(1, 4, int(rng.integers(0, 4)))).astype(F)
+        t = home(array.copy())
+        try:
+            array[key] = value
+        except ValueError:
+            with pytest.raises(TensorError, match="broadcast to these"):
+                t[key] = value
+        else:
+            t[key] = value
+        assert np.array_equal(t.numpy(), array), (sizes, key)
+
+
+def test_a_list_takes_the_type_that_it_meets(home: Any) -> None:
+    t = home(np.zeros(4, np.uint32))
+    t[1:3] = [8, 2**32 - 1]
+    assert t.numpy().tolist() == [0, 8, 2**32 - 1, 0]
+    with pytest.raises(TensorError, match="holds 0 to"):
+        t[1:3] = [1, -1]
+    double = make_tensor(np.zeros(2))
+    double[:] = [0.1, 0.2]
+    assert double.numpy().tolist() == [0.1, 0.2]
+
+
+def test_a_whole_tensor_of_any_layout_is_assigned_to(home: Any) -> None:
+    array = np.arange(64, dtype=F)
+    t = make_tensor(home(array.copy()), ComposedLayout(Swizzle(2, 0, 3), 0, Layout((8, 8))))
+    for key in (Ellipsis, slice(None), (slice(None), slice(None))):
+        value = np.random.default_rng(14).standard_normal((8, 8)).astype(F)
+        t[key] = value
+        assert np.array_equal(t.numpy(), value)
+    with pytest.raises(TensorError, match="no layout says this part"):
+        t[1, :] = 0.0
 
 
 def test_a_part_of_a_nested_mode_is_a_copy_and_is_not_written() -> None:
