@@ -125,12 +125,11 @@ def assigned(x: Tensor, key: Entry | Sequence[Entry], value: TensorLike) -> None
         raise TensorError(f"{x}[...] = ...: it is read-only; copy it")
     on_device = chosen("assignment", None, view, value) == "wgpu"
     place = operations.place_of("assignment", "wgpu" if on_device else "interpreter", [view])
-    if isinstance(value, int | float | complex | list | tuple):
-        value = fit_values(value, view.dtype)
-    if on_device and np.ndim(value) == 0 and not isinstance(value, Tensor):
+    if on_device and isinstance(value, int | float):
         operations.filled(place, view, fit_values(value, view.dtype).item())
         return
-    given = as_tensor(value)
+    weak = isinstance(value, int | float | complex | list | tuple)
+    given = as_tensor(fit_values(value, view.dtype) if weak else value)
     if not np.can_cast(given.dtype.numpy, view.dtype.numpy, "same_kind"):
         raise TensorError(f"{x}[...] = ...: {view.dtype} holds no {given.dtype}; convert with astype")
     more = max(0, len(sizes_of(given)) - len(sizes))

@@ -7,7 +7,7 @@ object array of such expressions, and the values come back in the same form.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -370,7 +370,7 @@ def current_thread(call: str, count: int | None, thread: Scalars | None = None) 
     return index
 
 
-def fit_values(values: Scalars, dtype: DType) -> Array:
+def fit_values(values: Scalars | Sequence[object], dtype: DType) -> Array:
     """`values` as an array that `dtype` holds: Python numbers are weak, arrays keep their kind.
 
     >>> from cutepy.tensor import f32
