@@ -73,6 +73,12 @@ def find_chromium() -> str | None:
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
+def _read(text: str, like: Array) -> Array:
+    """The array of this type and shape that bytes from a page hold; a buffer may be longer."""
+    stored = np.frombuffer(base64.b64decode(text), np.uint8)[: as_bytes(like).size]
+    return from_bytes(stored.copy(), like.dtype).reshape(like.shape)
+
+
 class Browser:
     """One Chromium, started at once, ended by `close`; jobs run in turn. Raises BrowserError if it does not start."""
 
@@ -119,27 +125,33 @@ class Browser:
         outputs = []
         for array, text in zip(inputs, answer, strict=True):
             if text is not None:
-                stored = np.frombuffer(base64.b64decode(text), np.uint8)[: as_bytes(array).size]
-                outputs.append(from_bytes(stored.copy(), array.dtype).reshape(array.shape))
+                outputs.append(_read(text, array))
         return outputs
 
     def call(
+        self, module: str, name: str, buffers: Mapping[str, Array], numbers: Mapping[str, float] | None = None
+    ) -> dict[str, Array] | str:
+        """Call a function of an ES module over these arrays. Returns all of them as they are afterwards, or the text
+        of the error."""
+        out = self.call_by(["arrays"], module, name, buffers, numbers)
+        return out if isinstance(out, str) else out[0]
+
+    def call_by(
         self,
+        ways: Sequence[str],
         module: str,
         name: str,
         buffers: Mapping[str, Array],
         numbers: Mapping[str, float] | None = None,
-        *,
-        given: str = "arrays",
-    ) -> dict[str, Array] | str:
-        """Call a function of an ES module over these arrays, as typed arrays or (`given="buffers"`) as GPUBuffers
-        with an encoder. Returns all of them as they are afterwards, or the text of the error."""
+    ) -> list[dict[str, Array]] | str:
+        """The same in each of these ways, by a function that is loaded once: over typed arrays ("arrays"), or over
+        GPUBuffers with an encoder ("buffers")."""
         answer = self._ask(
             {
                 "action": "module",
                 "module": module,
                 "name": name,
-                "as": given,
+                "ways": ways,
                 "buffers": {key: typed(x) for key, x in buffers.items()},
                 "numbers": {key: float(x) for key, x in (numbers or {}).items()},
             }
@@ -147,11 +159,7 @@ class Browser:
         assert isinstance(answer, dict)
         if "refused" in answer:
             return str(answer["refused"])
-        out = {}
-        for key, x in buffers.items():
-            stored = np.frombuffer(base64.b64decode(answer["out"][key]), np.uint8)[: as_bytes(x).size]
-            out[key] = from_bytes(stored.copy(), x.dtype).reshape(x.shape)
-        return out
+        return [{key: _read(out[key], x) for key, x in buffers.items()} for out in answer["out"]]
 
     def calls(
         self, module: str, name: str, calls: Sequence[Mapping[str, Array]], numbers: Sequence[Mapping[str, float]] = ()
@@ -167,14 +175,7 @@ class Browser:
         answers = self.script(CALLS.replace("NAME", json.dumps(name)).replace("CALLS", json.dumps(jobs)), module)
         assert isinstance(answers, list)
         return [
-            answer
-            if isinstance(answer, str)
-            else {
-                key: from_bytes(
-                    np.frombuffer(base64.b64decode(answer[key]), np.uint8)[: as_bytes(x).size].copy(), x.dtype
-                ).reshape(x.shape)
-                for key, x in call.items()
-            }
+            answer if isinstance(answer, str) else {key: _read(answer[key], x) for key, x in call.items()}
             for call, answer in zip(calls, answers, strict=True)
         ]
 

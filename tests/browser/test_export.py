@@ -54,9 +54,9 @@ def test_every_example_runs_as_in_the_interpreter(browser: Browser, name: str, v
     interpret(kernel.ir(*args, **static), wanted, call.params)
     names = [buffer["name"] for buffer in function.data["buffers"]]
     buffers, module = dict(zip(names, arrays, strict=True)), module_text([function])
-    for given in ("arrays", "buffers"):
-        out = browser.call(module, function.name, buffers, numbers, given=given)
-        assert isinstance(out, dict), out
+    both = browser.call_by(["arrays", "buffers"], module, function.name, buffers, numbers)
+    assert isinstance(both, list), both
+    for out in both:
         for key, want in zip(names, wanted, strict=True):
             same(out[key], want)
 
