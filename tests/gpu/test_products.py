@@ -22,7 +22,7 @@ from cutepy.gpu.matmul.cost_model import (
     ProductProblem,
     choose_plan,
 )
-from cutepy.gpu.matmul.plan import Plan, whole_splits
+from cutepy.gpu.matmul.plan import Plan, in_parts, whole_splits
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace import state
@@ -131,10 +131,12 @@ def test_uneven_operands_of_large_products_are_copied(turned: str, monkeypatch: 
 
     monkeypatch.setattr(ExecutionSite, "new", poisoned)
     monkeypatch.setattr(products, "of_whole_slabs", lambda *given: copied.append(given[1]) or whole(*given))
+    monkeypatch.setattr(products, "LARGE_PRODUCT", 1)
     monkeypatch.setattr(products, "COPIED_PRODUCT", 1)
     monkeypatch.setattr(products, "WORTH_COPYING", 1)
     g = np.random.default_rng(5)
-    for plan, (batch, m, k, n) in product((LARGE, SMALL), [((), 130, 131, 67), ((), 66, 64, 35), ((3,), 34, 33, 40)]):
+    plans = LARGE, SMALL, in_parts(SMALL, 2)
+    for plan, (batch, m, k, n) in product(plans, [((), 130, 131, 67), ((), 66, 64, 35), ((3,), 34, 33, 40)]):
         a, b = (g.standard_normal((*batch, *shape), dtype=np.float32) for shape in ((m, k), (k, n)))
         wanted = a.astype(np.float64) @ b.astype(np.float64)
         a, b = (
@@ -142,7 +144,7 @@ def test_uneven_operands_of_large_products_are_copied(turned: str, monkeypatch: 
             for x, letter in ((a, "A"), (b, "B"))
         )
         assert error(ops.matmul(a, b, plan=plan, engine="interpreter").numpy(), wanted) <= 1e-6, (plan, m, k, n)
-    assert len(copied) == 12
+    assert len(copied) == 18
 
 
 @pytest.fixture

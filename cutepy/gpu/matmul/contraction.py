@@ -36,6 +36,7 @@ from ..operations.pointwise import converted, shares_memory
 from .cost_model import (
     COPIED_PRODUCT,
     FEW_ROWS,
+    LARGE_PRODUCT,
     WORTH_COPYING,
     ProductProblem,
     choose_plan,
@@ -363,7 +364,7 @@ def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     if isinstance(plan, MatrixPlan):
         return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
     depth, work = plan.tile[2], size(a, 1) * prod(mode_sizes(c))
-    if plan.ahead or work < COPIED_PRODUCT:
+    if plan.ahead or work < (COPIED_PRODUCT if plan.splits > 1 else LARGE_PRODUCT):
         return operands
     uneven = [t for t in (a, b) if not in_vectors(t, depth)]
     if work < WORTH_COPYING * sum(t.size for t in uneven) or any(map(_repeats, uneven)):
@@ -390,11 +391,11 @@ def _run(
 
 
 def _parts_like(place: ExecutionSite, C: Tensor, plan: Plan | MatrixPlan) -> Tensor:
-    """A tensor for the parts of C (m, n, batch): of whole tiles where matrices are stored."""
+    """A tensor for the parts of C (m, n, batch), of whole vectors, or of whole tiles where matrices are stored."""
     whole = with_layout(C, [*mode_layouts(C), Layout(plan.splits, 0)])
     if isinstance(plan, MatrixPlan):
         return new_of_tiles(place, whole, plan.tile[:2], as_dtype(plan.types[1]))
-    return new_of_tiles(place, whole, (1, 1), C.dtype.accumulator)
+    return new_of_tiles(place, whole, (1, 4) if is_row_major(C) else (4, 1), C.dtype.accumulator)
 
 
 def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands) -> None:

@@ -67,14 +67,15 @@ FEW_PRODUCTS, SHORT_EXTENT, SMALL_OF_FEW = 1 << 19, 256, PLANS_OF_FEW_ROWS[True]
 """Products of no more multiply-adds and no longer extent have two plans, `SMALL` and this one for few rows: nearly all
 of their time is the launch's, whatever the plan."""
 LARGE_PRODUCT = 1 << 32
-"""Multiply-adds from which a product is worth a text of its own for its plan with an epilogue."""
+"""Multiply-adds from which a product is worth copies of its operands, or a text of its own for its plan with an
+epilogue."""
 LONG_K_OF_FUSED, PLANS_OF_PARTS = 512, (SMALL, NARROW, LARGE)
 """Columns of k from which a product with an epilogue has k in parts, and the plans of these: the first pass is then by
 the kernels that products without one have, and the texts of GPT-2's four epilogues are those of four second passes. On
 an H100 its products of 1,024 rows take 0.75 of the time of `SMALL` with k in one part, those of 333 rows 0.9."""
 COPIED_PRODUCT, WORTH_COPYING = 1 << 30, 600
-"""Multiply-adds from which a product takes less time by operands in whole slabs and vectors, the copies included, and
-those for an element of what is copied: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 after two copies of 36 us."""
+"""Multiply-adds from which a product in parts of k, which are stored in vectors, is worth these copies; and those for
+an element of what is copied: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 after two copies of 36 us."""
 
 # The GPU that was measured, an NVIDIA H200: its processors, the clocks of one of them in a microsecond as far as plans
 # use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
