@@ -222,6 +222,19 @@ def test_long_rows_of_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(ops.softmax(x, engine="interpreter").numpy(), e / e.sum(1, keepdims=True), rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("columns", "pitch", "step"), [(17, 17, 1), (20, 20, 1), (32, 40, 1), (19, 19, -1), (24, 51, 2)]
+)
+def test_many_short_rows_of_softmax(columns: int, pitch: int, step: int) -> None:
+    """They go through shared memory: whole and ragged tiles, apart in memory, backwards, by steps."""
+    memory = 4 * np.random.default_rng(0).standard_normal((8201, pitch), dtype=np.float32)
+    x = memory[:, : columns * abs(step) : abs(step)][:, :: 1 if step > 0 else -1]
+    assert x.shape == (8201, columns)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    found = ops.softmax(x, engine="interpreter")
+    np.testing.assert_allclose(found.numpy(), e / e.sum(1, keepdims=True), rtol=1e-4)
+
+
 def test_softmax_of_infinities_is_what_the_formula_says() -> None:
     x = np.float32([[1, np.nan], [np.inf, 1], [-np.inf, -np.inf], [-np.inf, 0], [-3e38, 3e38], [3e38, 3e38]])
     with np.errstate(all="ignore"):

@@ -29,6 +29,7 @@ from ...layout import _ as ALL
 from ...tensor import (
     DType,
     Tensor,
+    copy,
     fill,
     is_row_major,
     least_strides,
@@ -45,8 +46,8 @@ from ...tensor import (
     with_layout,
 )
 from .. import Expr, Fold
-from .copies import copy
-from .domain import THREADS, coordinate_of, known, vector_width, zipped
+from .copies import copy as copy_elements
+from .domain import THREADS, VECTOR, coordinate_of, known, vector_width, zipped
 from .operand import ExecutionSite
 from .pointwise import ElementFunction
 
@@ -79,6 +80,9 @@ class FoldPlan:
     owned: Layout
     width: int = 1
     """Neighbours in memory that a thread accesses at once, where the tensor is aligned."""
+    staged: Layout | None = None
+    """(thread, value) to the index in a tile by which its elements go through shared memory: of a thread a row those
+    that neighbouring threads own are far apart in memory."""
 
     def __str__(self) -> str:
         rows, columns = self.tile
@@ -107,6 +111,12 @@ class FoldPlan:
         steps = [row + rows * lane for row, lane in zip(along_rows, along_lanes, strict=True)]
         stored = make_layout(from_modes(shape, steps), self.owned[1][0])
         return conflict_free((rows, lanes), [stored, *accesses]).layout
+
+    @property
+    def stage(self) -> Layout:
+        """(row, column) to a place in shared memory: whole rows, those of neighbouring threads in different banks."""
+        rows, columns = self.tile
+        return Layout((rows, columns), (columns + (VECTOR if self.width > 1 else 1), 1))
 
     @property
     def registers(self) -> Layout:
@@ -178,6 +188,18 @@ def plan_of_tile(near: TileFactor, far: TileFactor, width: int, most_rows: int =
     tiles of (1,1024), (thread, value) (256,(1,4)):(4,(0,1))
     """
     return FoldPlan(*_tile_of_factors([near, far], width, THREADS, most_rows), width)
+
+
+@lru_cache(maxsize=16)
+def plan_of_staged_rows(rows: int, columns: int, width: int) -> FoldPlan:
+    """The plan of tiles of which each thread has a row, brought by all of them through shared memory.
+
+    >>> plan = plan_of_staged_rows(64, 32, 1)
+    >>> print(plan, plan.staged, plan.stage)
+    tiles of (64,32), (thread, value) (64,(1,32)):(1,(0,64)) ((32,2),(32,1)):((64,1),(2,0)) (64,32):(33,1)
+    """
+    _, staged = _tile_of_factors([(1, columns), (0, rows)], width, rows, rows)
+    return replace(plan_of_threads(rows, columns, width), staged=staged)
 
 
 @lru_cache(maxsize=16)
@@ -278,15 +300,36 @@ class Rows:
     def _owned(self, tile: Tensor) -> Tensor:
         return thread_value_partition(tile, self.plan.owned)
 
+    def bring(self, x: Tensor, at: Sequence[Any], mine: Tensor, staged: Tensor | None) -> None:
+        """Load what the thread has of tile `at` of its rows of `x`, through shared memory where that is `staged`."""
+        if staged is None:
+            copy(self.part(x, at, whole=False), mine)
+            return
+        copy(*[thread_value_partition(tile, self.plan.staged) for tile in (self._tile(x, at), staged)])
+        gpu.barrier()
+        copy(self._owned(staged), mine)
+
+    def put(self, mine: Tensor, y: Tensor, at: Sequence[Any], staged: Tensor | None) -> None:
+        """Store what the thread has of tile `at` of its rows of `y`, through shared memory where that is `staged`."""
+        if staged is None:
+            copy(mine, self.part(y, at, whole=False))
+            return
+        copy(mine, self._owned(staged))
+        gpu.barrier()
+        copy(*[thread_value_partition(tile, self.plan.staged) for tile in (staged, self._tile(y, at))])
+
     def part(self, x: Tensor, at: Sequence[Any], *, whole: bool) -> Tensor:
         """What the thread has of tile `at` of its rows of `x`, (value's row, value's column); with `whole`, of a tile
         all elements of which are there."""
+        tile = self._tile(x, at)
+        return self._owned(Tensor(tile.engine, tile.layout, tile.offset) if whole else tile)
+
+    def _tile(self, x: Tensor, at: Sequence[Any]) -> Tensor:
         if x.rank < 3:  # (columns, batch), the same for all rows
             shared: Tensor = local_tile(x(ALL, self.batch), self.plan.tile[1:], (at[0],))
-            tile = composition(shared, Layout(self.plan.tile, (0, 1)))
-        else:
-            tile = local_tile(self.of(x, *at[1:]), self.plan.tile, (self.tile, at[0]))
-        return self._owned(Tensor(tile.engine, tile.layout, tile.offset) if whole else tile)
+            return composition(shared, Layout(self.plan.tile, (0, 1)))
+        found: Tensor = local_tile(self.of(x, *at[1:]), self.plan.tile, (self.tile, at[0]))
+        return found
 
     def exists(self, at: Sequence[Any]) -> Callable[[Expr], Expr]:
         """Whether there is a column, counted in tile `at`."""
@@ -415,7 +458,7 @@ def as_rows(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> tuple[Tens
     fresh = place.new(
         mode_sizes(whole[0]), x.dtype, order=sorted(range(len(order)), key=lambda i: least_strides(whole[1])[i])
     )
-    copy(whole[0], fresh, engine=place.engine)
+    copy_elements(whole[0], fresh, engine=place.engine)
     modes = [mode_layouts(tensor) for tensor in (fresh, whole[1])]
     found = rows_of((fresh, y), [m[:-1] for m in modes], [m[-1] for m in modes])
     assert found is not None, "both are compact"

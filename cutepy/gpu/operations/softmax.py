@@ -26,6 +26,7 @@ from .fold import (
     as_rows,
     partial,
     plan_for,
+    plan_of_staged_rows,
     plan_of_threads,
     plan_of_tile,
     put_state,
@@ -36,6 +37,8 @@ from .pointwise import converted
 
 WHOLE_ROWS = 16384
 """Elements of a row that are kept in registers, at most; fewer where a test asks for two passes."""
+STAGED_ROWS, STAGED_COLUMNS = 64, 32
+"""Rows of many that have up to so many columns, which a workgroup of a thread a row brings through shared memory."""
 TILES_AT_ONCE = 4
 """Tiles of a row whose quotients one workgroup stores."""
 LOWEST = -3.4028234663852886e38
@@ -57,7 +60,8 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
                 step(t, mine)
 
     # All loads are under way before the first element is looked at. Beyond the row there is nothing, of which exp is 0.
-    each(lambda t, mine: copy(rows.part(x, (t,), whole=False), mine))
+    staged = gpu.shared("f32", plan.stage) if plan.staged else None
+    each(lambda t, mine: rows.bring(x, (t,), mine, staged))
 
     def end(t: int, mine: Tensor) -> None:
         exists = rows.exists((t,))
@@ -65,7 +69,8 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
 
     each(end)
     # The greatest element, then the sum below it, each over the registers and then over the lanes of a row.
-    scratch, (top, total) = gpu.shared("f32", plan.scratch), (make_tensor("f32", len(places)) for _ in range(2))
+    scratch = gpu.shared("f32", plan.scratch) if plan.lanes > 1 else None
+    top, total = (make_tensor("f32", len(places)) for _ in range(2))
     fill(top, LOWEST)
     fill(total, 0)
 
@@ -87,13 +92,16 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
     def put(t: int, mine: Tensor) -> None:
         for i, added in zip(places, sums, strict=True):
             transform(mine(i, ALL), op=lambda v, added=added: v / added)
-        copy(mine, rows.part(y, (t,), whole=False))
+        rows.put(mine, y, (t,), staged)
 
     each(put)
 
 
-def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
-    """What `op` gives over all lanes of a row, for each row of the thread, whose `values` these are; in each lane."""
+def _over_lanes(scratch: Tensor | None, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
+    """What `op` gives over all lanes of a row, for each row of the thread, whose `values` these are; in each lane.
+    Without `scratch` memory a row has one lane."""
+    if scratch is None:
+        return values
     rows.over_lanes((scratch,), [(value,) for value in values], lambda one, other: (op(one[0], other[0]),))
     gpu.barrier()
     found = [scratch[rows.row + height, 0] for height in rows.plan.heights]
@@ -213,7 +221,9 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     # that rows reach; the shorter the rows, the more of them it takes.
     classes: dict[int, tuple[TileFactor, TileFactor, int]] = {512: ((0, 8), (1, 512), 1)}
     if columns == 1 or is_row_major(x):
-        classes = {32: ((1, 32), (0, 32), 1), 64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
+        if columns <= STAGED_COLUMNS and many:
+            return plan_of_staged_rows(STAGED_ROWS, STAGED_COLUMNS, vector_width([x, y])), 1
+        classes = {64: ((1, 64), (0, 32), 1), 256: ((1, 256), (0, 8), 1)} if many else {}
         classes |= {512: ((1, 512), (0, 8), 1), 1024: ((1, 256), (0, 4), 4)} if many else {1024: ((1, 1024), (0, 1), 1)}
         classes |= {4096: ((1, 4096), (0, 1), 1), 8192: ((1, 2048), (0, 1), 4), 16384: ((1, 4096), (0, 1), 4)}
     for most, (near, far, tiles) in classes.items():
