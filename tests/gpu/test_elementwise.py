@@ -223,7 +223,8 @@ def test_long_rows_of_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "pitch", "step"), [(17, 17, 1), (20, 20, 1), (32, 40, 1), (19, 19, -1), (24, 51, 2)]
+    ("columns", "pitch", "step"),
+    [(17, 17, 1), (20, 20, 1), (32, 40, 1), (19, 19, -1), (24, 51, 2), (5, 5, 1), (10, 11, 1), (16, 16, 1), (1, 1, 1)],
 )
 def test_many_short_rows_of_softmax(columns: int, pitch: int, step: int) -> None:
     """They go through shared memory: whole and ragged tiles, apart in memory, backwards, by steps."""
