@@ -302,7 +302,7 @@ class Rows:
 
     def bring(self, x: Tensor, at: Sequence[Any], mine: Tensor, staged: Tensor | None) -> None:
         """Load what the thread has of tile `at` of its rows of `x`, through shared memory where that is `staged`."""
-        if staged is None:
+        if staged is None or self.plan.staged is None:
             copy(self.part(x, at, whole=False), mine)
             return
         copy(*[thread_value_partition(tile, self.plan.staged) for tile in (self._tile(x, at), staged)])
@@ -311,7 +311,7 @@ class Rows:
 
     def put(self, mine: Tensor, y: Tensor, at: Sequence[Any], staged: Tensor | None) -> None:
         """Store what the thread has of tile `at` of its rows of `y`, through shared memory where that is `staged`."""
-        if staged is None:
+        if staged is None or self.plan.staged is None:
             copy(mine, self.part(y, at, whole=False))
             return
         copy(mine, self._owned(staged))
