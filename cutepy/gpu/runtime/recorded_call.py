@@ -49,13 +49,13 @@ class Result(NamedTuple):
 class Recorded:
     """The launches of a call, which never change. Buffers count through those of its tensors and then those that it
     makes, of these bytes; what varies of each launch is which parameter is which of the call's numbers. What is bound
-    is kept of a call that was made `again`: many are made once."""
+    is kept of a call that was made several `times`: many are made once or twice."""
 
     made: tuple[int, ...]
     launches: tuple[Played, ...]
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
-    again: bool = False
+    times: int = 0
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
@@ -64,8 +64,8 @@ class Recorded:
         if call.numbers:
             new = call.device.replay(self.made, self._with(call.numbers), buffers, kept)
         else:
-            new = call.device.replay(self.made, self.launches, buffers, kept, self if self.again else None)
-            self.again = True
+            new = call.device.replay(self.made, self.launches, buffers, kept, self if self.times > 1 else None)
+            self.times += 1
         if result.argument is not None:
             return args[result.argument]
         if result.dtype is None or result.layout is None:
