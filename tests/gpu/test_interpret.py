@@ -1,16 +1,21 @@
 """The interpreter gives what the kernels must give, before and after lowering, and refuses what leaves an array."""
 
 import time
+from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
 from kernels import CASES, matmul, saxpy
 
+from cutepy import copy, gpu, make_tiled_mma
 from cutepy.errors import KernelError
 from cutepy.gpu.ir import Barrier, Buffer, If, Kernel, Let, Store, builtin, call, cast, const, load, var
 from cutepy.gpu.lower import lower
 from cutepy.gpu.targets.interpreter import interpret
-from cutepy.tensor.dtypes import f32, u32
+from cutepy.gpu.targets.interpreter_memory import Watch
+from cutepy.tensor import Tensor, subgroup_matrix
+from cutepy.tensor.dtypes import DType, f32, i32, u32
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -82,6 +87,48 @@ def test_subgroup_operations(size: int) -> None:
     wanted = [rows.sum(1)[:, None] * spread, rows.max(1)[:, None] * spread, rows.cumsum(1), rows.cumsum(1) - rows]
     wanted += [rows[:, :1] * spread, rows.reshape(-1, 2)[:, ::-1], down]
     assert np.array_equal(out.reshape(-1, 32), np.array([w.ravel() for w in wanted]))
+
+
+@pytest.mark.parametrize("dtype", [u32, i32])
+@pytest.mark.parametrize("name", ["subgroup_add", "subgroup_mul"])
+def test_a_subgroup_counts_in_the_type_of_its_elements(name: str, dtype: DType) -> None:
+    """What the sum or product is modulo 2^32 is seen by what is done with it: it is not widened meanwhile."""
+    x, y = Buffer("x", dtype, 32), Buffer("y", dtype, 32, writable=True)
+    tid = builtin("local_invocation_index", 0, 31)
+    values = np.random.default_rng(2).integers(1 << 29, 1 << 31, 32).astype(dtype.numpy) | 1
+    out = np.zeros_like(values)
+    body = (Store(y, tid, call(name, load(x, tid)) // 1024),)
+    interpret(Kernel("wraps", (x, y), body, (1, 1, 1), (32, 1, 1)), [values, out])
+    numbers = values.tolist()
+    wrapped = np.uint32((sum(numbers) if name == "subgroup_add" else prod(numbers)) % 2**32).astype(dtype.numpy)
+    assert set(out.tolist()) == {int(wrapped) // 1024}
+
+
+def test_an_observer_sees_each_value_of_a_matrix() -> None:
+    """What is read is in the array that is read, what is written in the one that is written, element by element."""
+
+    @gpu.kernel
+    def moved(A: Tensor, C: Tensor) -> None:
+        gpu.launch(grid=1, threads=32)
+        mma = make_tiled_mma(subgroup_matrix(types=("f32", "f32", "f32")))
+        source, target = mma.partition_C(A), mma.partition_C(C)
+        held = mma.make_fragment_C(target)
+        copy(source, held)
+        copy(held, target)
+
+    A = np.random.default_rng(3).standard_normal((16, 16)).astype(np.float32)
+    seen: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"A": [], "C": []}
+
+    class Observer(Watch):
+        def access(self, s: Any, check: Any, at: Any, active: Any, values: Any) -> None:
+            seen[check.buffer.name].append((np.ravel(at), np.ravel(values)))
+
+    interpret(moved.ir(A, np.zeros_like(A)), [A, np.zeros_like(A)], watch=Observer())
+    for accesses in seen.values():
+        found = np.full(256, np.nan, np.float32)
+        for at, values in accesses:
+            found[at] = values
+        assert np.array_equal(found.reshape(16, 16), A)
 
 
 def test_an_inactive_invocation_takes_no_part() -> None:

@@ -104,8 +104,9 @@ class ElementFunction:
         count: int = 1,
     ) -> None:
         """`of_table` tells that it is made of functions of the table alone, which capture nothing that changes."""
-        if _RESULT in names:
-            raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
+        for taken, meaning in ((_RESULT, "what it gives"), ("plan", "how threads share it out")):
+            if taken in names:
+                raise KernelError(f"{name}: {taken!r} is the name of {meaning}; call the operand something else")
         self.element, self.names, self.name, self.formula = element, names, name, " ".join(formula.split())
         self.function: Callable[..., object] = element
         self.of_table, self.count = of_table, count
@@ -345,7 +346,8 @@ def pointwise(
     >>> [t.numpy().tolist() for t in wave(np.float32([3, 4]), 1.0, engine="interpreter")]
     [[4.0, 5.0], [2.0, 3.0]]
 
-    Raises KernelError, with a caret under the place, for a text that is no formula.
+    Raises KernelError, with a caret under the place, for a text that is no formula, for an operand that is named
+    `result` or `plan`, and for `results` of 1.
     """
     if isinstance(what, str):
         if results:
@@ -353,6 +355,10 @@ def pointwise(
         return _of_formula(what)
     if not inspect.isfunction(what):
         raise KernelError(f"pointwise({shown(what)}): give a formula as a text, or a function of elements")
+    if results < 0 or results == 1:
+        raise KernelError(
+            f"pointwise({what.__name__}, results={results}): 2 and more are a tuple; leave it out for one"
+        )
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")

@@ -242,10 +242,15 @@ def both(a: Array | None, b: Array) -> Array:
     return b if a is None else np.logical_and(a, b)
 
 
+def _wrapping(law: np.ufunc) -> Law:
+    """A reduction in the type of the elements: NumPy would widen integers."""
+    return lambda values, axis: law.reduce(values, axis=axis, dtype=values.dtype)
+
+
 # Reductions of a subgroup: the ufunc, and its neutral element.
 _REDUCE: dict[str, tuple[Law, float]] = {
-    "subgroup_add": (np.add.reduce, 0),
-    "subgroup_mul": (np.multiply.reduce, 1),
+    "subgroup_add": (_wrapping(np.add), 0),
+    "subgroup_mul": (_wrapping(np.multiply), 1),
     "subgroup_min": (np.fmin.reduce, float("inf")),
     "subgroup_max": (np.fmax.reduce, float("-inf")),
     "subgroup_and": (np.bitwise_and.reduce, -1),
@@ -442,8 +447,8 @@ def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
         lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
         fragments = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
         if s.watch is not None:
-            for lane in lanes:
-                s.watch.access(s, check, lane, s.active, fragments[0])
+            for lane, fragment in zip(lanes, fragments, strict=True):
+                s.watch.access(s, check, lane, s.active, fragment)
         # The fragments of the threads, side by side, are the elements of the matrix in order of its window.
         flat = np.moveaxis(fragments, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
         if kind.element.bits == 8:
@@ -480,7 +485,7 @@ def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
         put = np.moveaxis(flat, -1, 0)
         for lane, each in zip(lanes, put, strict=True):
             if s.watch is not None:
-                s.watch.access(s, check, lane, s.active, put[0])
+                s.watch.access(s, check, lane, s.active, each)
             scatter(s, buffer, lane, each, 1)
 
     return write

@@ -224,25 +224,31 @@ def decide_barriers(model: Model) -> Verdict:
     """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
     uniform: dict[ir.Expr, bool] = {}
     sure: set[ir.Stmt] | None = None
+    undecided: Verdict | None = None
     for fence in model.fences:
         for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if not _is_uniform(model, condition, uniform):
                 sure = uniform_fences(model.kernel) if sure is None else sure
                 if fence.stmt in sure:
                     break
+                if refuted := _divided(model, fence, Claim.UNIFORM_BARRIERS):
+                    return refuted
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
-                undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
-                return _divided(model, fence, Claim.UNIFORM_BARRIERS) or undecided
-    return Verdict(Claim.UNIFORM_BARRIERS, Status.PROVEN, counted(len(model.fences), "barrier"))
+                undecided = undecided or Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
+                break
+    return undecided or Verdict(Claim.UNIFORM_BARRIERS, Status.PROVEN, counted(len(model.fences), "barrier"))
 
 
 def decide_whole(model: Model) -> list[Verdict]:
     """Whether subgroups move and compute matrices as a whole: one verdict, where there are matrices."""
-    uniform: dict[ir.Expr, bool] = {}
+    # What is the same in each subgroup depends on its threads.
+    memos: dict[int, dict[ir.Expr, bool]] = {}
+    undecided: Verdict | None = None
     for gathering in model.gatherings:
         if model.threads % gathering.threads:
             reason = f"{model.threads} threads are no whole subgroups of {gathering.threads}"
             return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{gathering.text}: {reason}")]
+        uniform = memos.setdefault(gathering.threads, {})
         for value in (*gathering.conditions, *gathering.meant):
             for node in ir.nodes(value, skip=uniform):
                 if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
@@ -250,12 +256,14 @@ def decide_whole(model: Model) -> list[Verdict]:
                     table = model.table(node).reshape(-1, gathering.threads)
                     uniform[node] = bool((table == table[:, :1]).all())
             if not _is_uniform(model, value, uniform):
+                if refuted := _divided(model, gathering, Claim.WHOLE_SUBGROUPS):
+                    return [refuted]
                 texts = " and ".join(map(show, (*gathering.guards, *gathering.meant)))
                 reason = f"{gathering.text}: nothing tells that all threads of a subgroup agree on {texts}"
-                undecided = Verdict(Claim.WHOLE_SUBGROUPS, Status.UNDECIDED, reason)
-                return [_divided(model, gathering, Claim.WHOLE_SUBGROUPS) or undecided]
+                undecided = undecided or Verdict(Claim.WHOLE_SUBGROUPS, Status.UNDECIDED, reason)
+                break
     proven = Verdict(Claim.WHOLE_SUBGROUPS, Status.PROVEN, counted(len(model.gatherings), "place"))
-    return [proven] if model.gatherings else []
+    return [undecided or proven] if model.gatherings else []
 
 
 def _is_uniform(model: Model, value: ir.Expr, uniform: dict[ir.Expr, bool]) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from test_verify import TID, kernel_of, verdict_of
+from test_verify import TID, Y, kernel_of, verdict_of
 
 from cutepy.gpu.ir import (
     Barrier,
@@ -90,6 +90,31 @@ def test_threads_of_one_subgroup_that_mean_different_addresses() -> None:
     assert matrix_at(TID // 32 * 256, guard=TID >= 32).status == "proven"
     found = matrix_at(const(0), guard=TID >= 33)
     assert found.witness is not None and {use.thread for use in found.witness.uses} == {32, 33}
+
+
+@pytest.mark.parametrize("sizes", [(32, 64), (64, 32)])
+def test_each_size_of_a_subgroup_is_asked_about_by_itself(sizes: tuple[int, int]) -> None:
+    """Two halves of a subgroup of 64 threads mean different addresses where two subgroups of 32 may."""
+    model = collect(kernel_of(grid=1))
+    model.gatherings.extend(Gathering("", f"m{size}", size, (), (), (), (TID // 32 * 256,)) for size in sizes)
+    (found,) = decide_whole(model)
+    assert found.status == "refuted" and found.witness is not None
+    assert {use.thread for use in found.witness.uses} == {0, 32}
+
+
+def test_a_place_that_is_left_open_hides_no_refutation() -> None:
+    unclear = binary("<", load(Y, TID), const(3))
+    body = Store(Y, TID, const(0)), If(unclear, (Barrier(),))
+    kernel = kernel_of(*body, grid=1)
+    assert verdict_of(kernel, "uniform barriers").status == "undecided"
+    parted = kernel_of(*body, If(TID < 3, (Barrier(),)), grid=1)
+    found = verdict_of(parted, "uniform barriers")
+    assert found.status == "refuted" and {use.thread for use in found.witness.uses} == {0, 3}
+    model = collect(parted)
+    for guards in ((unclear,), (TID < 3,)):
+        model.gatherings.append(Gathering("", "m", 32, guards, (), guards, (const(0),)))
+    assert decide_whole(replace(model, gatherings=model.gatherings[:1]))[0].status == "undecided"
+    assert decide_whole(model)[0].status == "refuted"
 
 
 def test_the_first_iteration_follows_what_is_before_the_loop() -> None:
