@@ -118,8 +118,13 @@ def test_launches_share_submissions_and_reads_copy_once(device: Device) -> None:
     assert (after.pipelines, after.bind_groups) == (device.stats.pipelines, device.stats.bind_groups)
 
 
-def test_the_first_batch_after_a_wait_is_small(device: Device) -> None:
-    """The device has nothing else to do; a copy to it, or nothing that waits, ends no batch."""
+@pytest.mark.parametrize("long", [True, False])
+def test_the_first_batch_after_a_long_wait_is_small(
+    device: Device, monkeypatch: pytest.MonkeyPatch, long: bool
+) -> None:
+    """The device has nothing else to do, and it is what takes long; a copy to it, or nothing that waits, ends no
+    batch."""
+    monkeypatch.setattr("cutepy.gpu.runtime.device.SPIN", -1.0 if long else 1e9)
     own = open_device(device.adapter, checked=device.checked)
     try:
         own._flusher.end()
@@ -130,12 +135,12 @@ def test_the_first_batch_after_a_wait_is_small(device: Device) -> None:
             own.flush()
             first = own._in_flight.submitted
             made = []
-            for _ in range(FIRST_LAUNCHES + 2 * LAUNCHES + 1):
+            for _ in range(3 * LAUNCHES + 1):
                 made.append(own._in_flight.submitted - first)
                 own.launch(add_one(64), [x])
             made.append(own._in_flight.submitted - first)
             batches = [made.index(number + 1) - made.index(number) for number in range(3)]
-            assert batches == [FIRST_LAUNCHES + 1, LAUNCHES, LAUNCHES]
+            assert batches == [(FIRST_LAUNCHES if long else LAUNCHES) + 1, LAUNCHES, LAUNCHES]
     finally:
         own.close()
 

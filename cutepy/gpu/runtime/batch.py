@@ -2,7 +2,7 @@
 
 A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
 a caller reads or waits, or within a millisecond of its last launch and few of its first (`Flusher`), so that work never
-waits for the host. The first after a wait is full with fewer: the device has nothing else to do.
+waits for the host. The first after a long wait is full with fewer: the device has nothing else to do.
 A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes. A `Tape` keeps
 what was launched, to be launched again.
 """
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 LAUNCHES, FIRST_LAUNCHES = 32, 8
 """Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting, as
-it does for the first after all before was waited for, and of a recording of several submissions. On an H100 a recorded
-forward of GPT-2 took 3.9 ms so, not 4.2."""
+it does for the first after all before was waited for long, and of a recording of several submissions. On an H100 a
+recorded forward of GPT-2 took 3.9 ms so, not 4.2."""
 MOST_LAUNCHES = 64
 """Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.

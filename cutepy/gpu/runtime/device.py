@@ -92,7 +92,8 @@ kept from one call to the next. More come from the pool."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
 SPIN, LONGEST_PAUSE, SHARE = 1e-3, 1e-3, 16
-"""A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most."""
+"""A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most.
+After a longer one the first batch is short."""
 _uids = itertools.count(1)
 DEVICES: weakref.WeakSet[Device] = weakref.WeakSet()
 """The devices of this process that are open."""
@@ -183,7 +184,7 @@ class Device:
         self._groups = BindGroups()
         self.pending: deque[BoundLaunch] = deque()  # the launches that are not submitted yet
         self.flushes = 0
-        self._enough = FIRST_LAUNCHES  # launches that make a submission now
+        self._enough = LAUNCHES  # launches that make a submission now
         self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(self.runtime, gpu)
         self.lanes = 0  # the threads of a subgroup; 0: not measured yet
@@ -422,8 +423,10 @@ class Device:
                 if not completion.done:
                     self.runtime.poll(self.gpu)
                 if completion.done:
+                    # Where the device is what takes long, it begins again as soon as it can.
                     if completion is self._in_flight.last():
-                        self._enough = FIRST_LAUNCHES
+                        behind = time.perf_counter() - begin > SPIN
+                        self._enough = FIRST_LAUNCHES if behind else LAUNCHES
                     then()
                     return
             waited = time.perf_counter() - begin
