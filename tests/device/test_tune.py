@@ -173,6 +173,56 @@ def test_the_clock_of_the_gpu_chooses_no_plan(device: Device, machine: Callable[
         assert tuner._quickest(crew, trials, one.now + 5.0)[0] == gpu.Plan(splits=4)
 
 
+def test_a_time_without_that_of_the_first_plan_beside_it_is_not_taken(
+    device: Device, machine: Callable[..., Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clocks of both cannot be compared; it is asked for once more where the first plan was not known yet."""
+    one = machine(lambda plan: 1.0, lambda plan: False)
+    begun: list[Process] = []
+
+    class Later(Process):
+        """From the second process on the first plan is not timed."""
+
+        def __init__(self, machine: Machine) -> None:
+            super().__init__(machine)
+            begun.append(self)
+
+        def write(self, line: str) -> None:
+            plans = [tuned.plan_of(plan) for plan in json.loads(line)["plans"]]
+            answers = [{"dropped": "lost"} if plan.splits == 1 else {"seconds": 1.0} for plan in plans]
+            assert one.asked < 20, "the same question without end"
+            one.asked += 1
+            if self is begun[0]:
+                answers = [{"seconds": 1.0} for plan in plans]
+            self.free = max(self.free, one.now) + (1.0 if self is begun[0] else 2.0)
+            one.say(self.free, self, json.dumps(answers))
+
+    monkeypatch.setattr(tuner.subprocess, "Popen", lambda *_, **__: Later(one))
+    with tuner.Crew(device.adapter, ProductProblem(40, 96, 70), 2) as crew:
+        trials = list(crew.trials([gpu.Plan(splits=n) for n in (1, 2, 3)], float("inf"), 5.0, most=3))
+    assert {trial.plan.splits for trial in trials if trial.seconds} == {1, 3}
+    assert [trial.dropped for trial in trials if not trial.seconds] == ["the first plan could not be timed beside it"]
+
+
+def test_a_process_that_gets_no_device_is_told_with_the_reason(device: Device, machine: Callable[..., Machine]) -> None:
+    given, plan = ProductProblem(40, 96, 70), gpu.Plan()
+    for answer, why in (("", "its process ended"), (None, "more than 60 s")):
+        one = machine(lambda plan: 1.0, lambda plan: True)
+        with tuner.Crew(device.adapter, given, 1) as crew:
+            one.said.clear()
+            if answer is not None:
+                one.say(1.0, crew.workers[0].process, answer)
+            with pytest.raises(KernelError, match=f"gets no device .*: {why}"):
+                list(crew.trials([plan], float("inf"), 5.0, most=1))
+
+
+@pytest.mark.parametrize("room", [16384, 49152])
+def test_what_an_adapter_does_not_hold_is_no_candidate(device: Device, room: int) -> None:
+    small = replace(device.adapter, limits=replace(device.adapter.limits, workgroup_bytes=room))
+    for shape in SHAPES[:2]:
+        assert all(plan.shared_bytes <= room for plan in tuner.candidates(ProductProblem(*shape), small))
+
+
 def test_one_lucky_round_does_not_win(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     takes, rounds = [1.0, 1.1, 3.0], [0, 0, 0]
 

@@ -150,8 +150,8 @@ def space() -> Iterator[Plan]:
 
 
 def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
-    """The plans that are tried for a product: the default one and the likeliest two of the others that products have,
-    then the likeliest with each tile and its threads, then the others.
+    """The plans that are tried for a product: the default one and the likeliest three that products have, as far as the
+    adapter holds them, then the likeliest with each tile and its threads, then the others.
 
     >>> from ..runtime import Limits
     >>> problem = ProductProblem(64, 4096, 1024)
@@ -164,7 +164,8 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     before: Counter[object] = Counter()
     placed: list[tuple[int, int, Plan]] = []
     usual = sorted(
-        (least_of(problem, (plan,)) for plan in (*PLANS, SKINNY)), key=lambda one: predicted_us(problem, one)
+        (least_of(problem, (plan,)) for plan in (*PLANS, SKINNY) if _has_room(plan, adapter.limits)),
+        key=lambda one: predicted_us(problem, one),
     )
     for plan in dict.fromkeys([choose_plan(problem, adapter), *usual[:3], *likeliest]):
         placed.append((before[plan.tile, plan.threads], len(placed), plan))
@@ -183,13 +184,17 @@ def unbeaten(problem: ProductProblem, limits: Limits) -> list[Plan]:
 
 
 def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
-    """Whether a device holds it, and no half of its tile lies beyond the product."""
+    """Whether a device holds it, and no half of its tile lies beyond the product, sides of up to 16 aside."""
     bm, bn, _ = plan.tile
     # No tile is twice as long as the next power of two of the product, and reading ahead is for few rows.
     wasted = plan.ahead > 0 and problem.m > FEW_ROWS
     wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
-    room = plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
-    return room and registers_per_thread(plan) <= MOST_REGISTERS and not wasted
+    return _has_room(plan, limits) and registers_per_thread(plan) <= MOST_REGISTERS and not wasted
+
+
+def _has_room(plan: Plan, limits: Limits) -> bool:
+    """Whether a workgroup of a device may have its bytes and its threads."""
+    return plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
 
 
 def costs(problem: ProductProblem, plan: Plan) -> tuple[float, ...]:
@@ -320,7 +325,7 @@ class Crew:
         try:
             process, line = self.said.get(timeout=max(0.0, soonest.ends - time.perf_counter()))
         except queue.Empty:
-            return self.lost(soonest, f"more than {soonest.limit:.0f} s")
+            return self.lost(soonest, f"more than {soonest.limit if soonest.ready else STARTING_SECONDS:.0f} s")
         worker = next((worker for worker in self.workers if worker.process is process), None)
         if worker is None:  # it was ended meanwhile
             return []
@@ -338,8 +343,10 @@ class Crew:
             clock = self.first.seconds / beside
             found = [replace(trial, seconds=trial.seconds and clock * trial.seconds) for trial in found]
         elif self.first and any(trial.seconds for trial in found):  # at some other clock than that of the first
-            self.ask(worker, plans, worker.limit, prove=False)
-            return []
+            if worker.first is None:
+                self.ask(worker, plans, worker.limit, prove=False)
+                return []
+            found = [Trial(plan, dropped="the first plan could not be timed beside it") for plan in plans]
         self.made |= {trial.plan: worker for trial in found if trial.seconds is not None}
         self.first = self.first or next((trial for trial in found if trial.seconds is not None), None)
         return found
@@ -350,9 +357,7 @@ class Crew:
         worker.end()
         self.made = {plan: other for plan, other in self.made.items() if other is not worker}
         if not ready:
-            raise KernelError(
-                f"tune: a process of its own gets no device {worker.adapter} within {STARTING_SECONDS:.0f} seconds"
-            )
+            raise KernelError(f"tune: a process of its own gets no device {worker.adapter}: {why}")
         return [Trial(plan, dropped=why) for plan in plans]
 
 
