@@ -128,6 +128,7 @@ def test_the_first_batch_after_a_long_wait_is_small(
     own = open_device(device.adapter, checked=device.checked)
     try:
         own._flusher.end()
+        own.adapter = replace(own.adapter, kind="DiscreteGPU")
         x = own.allocate(256)
         own.launch(add_one(64), [x])
         for wait in (own.wait, x.read):

@@ -423,9 +423,10 @@ class Device:
                 if not completion.done:
                     self.runtime.poll(self.gpu)
                 if completion.done:
-                    # Where the device is what takes long, it begins again as soon as it can.
+                    # Where the device is what takes long, it begins again as soon as it can. A software one makes
+                    # whoever submits wait for the submission before.
                     if completion is self._in_flight.last():
-                        behind = time.perf_counter() - begin > SPIN
+                        behind = time.perf_counter() - begin > SPIN and self.adapter.kind != "CPU"
                         self._enough = FIRST_LAUNCHES if behind else LAUNCHES
                     then()
                     return
