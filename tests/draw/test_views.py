@@ -4,13 +4,14 @@ import pydoc
 import re
 import sys
 from base64 import b64decode
+from contextlib import suppress
 from html import escape
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from time import sleep
 from types import ModuleType, SimpleNamespace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -31,7 +32,7 @@ from cutepy.draw import (
     steps,
 )
 from cutepy.draw.views.tiles import tile_numbers
-from cutepy.errors import DrawError
+from cutepy.errors import CutepyError, DrawError
 from cutepy.layout import (
     ComposedLayout,
     Layout,
@@ -39,6 +40,7 @@ from cutepy.layout import (
     _,
     blocked_product,
     coalesce,
+    compatible,
     complement,
     composition,
     conflict_free,
@@ -46,12 +48,14 @@ from cutepy.layout import (
     explain,
     logical_divide,
     make_identity_layout,
+    product,
     raked_product,
     right_inverse,
     widest_copy,
     zipped_divide,
     zipped_product,
 )
+from cutepy.layout.values.int_tuple import map_leaves
 
 
 def rows(grid: Grid) -> list[list[str]]:
@@ -339,6 +343,46 @@ def test_steps_end_in_the_result(call: object) -> None:
     value = call.value  # type: ignore[attr-defined]
     assert {int(label) for label in result.labels} == {value(i) for i in range(value.size)}
     assert str(value) in drawing.figure.title
+
+
+@pytest.mark.parametrize(
+    ("layout", "tiler"),
+    [
+        (Layout((3, 4)), (2, 2)),
+        (Layout((3, 5), (5, 1)), (2, 2)),
+        (Layout(((3, 5), 4)), (4, 3)),
+        (Layout(((3, 5), 4)), ((2, 2), 2)),
+        (Layout((3, 4)), (2,)),
+        (Layout((3, 4)), 5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("divide", [logical_divide, zipped_divide])
+def test_a_cell_is_linked_with_itself_and_not_with_what_is_beyond(divide: Any, layout: Layout, tiler: Any) -> None:
+    """Offsets that tell all coordinates apart, also those beyond the shape, say what each index of the result is."""
+    call = steps(divide, layout, tiler, True)
+    whole = draw(call, view=Steps()).figure.grids[0]
+    far = iter(range(8))
+    apart = Layout(layout.shape, map_leaves(lambda _extent: 100 ** next(far), layout.shape))
+    with suppress(CutepyError):  # a tile across modes of such strides
+        result = divide(apart, tiler, True)
+        for own, links in zip(whole.indices, whole.links, strict=True):
+            for index, link in zip(own, links, strict=True):
+                assert result(link) == apart(index)
+    assert sorted(index for own in whole.indices for index in own) == list(range(layout.size))
+    assert all(whole.links)
+
+
+def test_a_call_that_gives_no_layout_has_no_result() -> None:
+    first, second = draw(steps(compatible, Layout(8), Layout((2, 4))), view=Steps()).figure.grids
+    assert not any(first.links) and not any(second.links)
+    with pytest.raises(DrawError, match="it takes a call of layouts, or one that gives a layout"):
+        draw(steps(product, (2, 3)), view=Steps())
+
+
+def test_an_offset_of_several_copies_is_counted_once() -> None:
+    drawing = draw(steps(complement, Layout((2, 3), (1, 0)), 4), view=Steps())
+    assert drawing.figure.notes[0].endswith("0 left out, 4 twice")
 
 
 def test_one_colour_follows_a_coordinate_through_a_composition() -> None:

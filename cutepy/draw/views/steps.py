@@ -6,28 +6,29 @@ a divide or a product a copy or a tile does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, repeat
 from textwrap import wrap
 from typing import Any
 
 from ...errors import CompositionError, CutepyError, DrawError, TableError, shown
-from ...layout import ComposedLayout, Layout, crd2idx
+from ...layout import ComposedLayout, Layout, crd2idx, joined
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
 from ...layout.values.bit_map import OfBits
 from ...layout.values.composed import AnyLayout, plain_part
-from ...layout.values.int_tuple import as_tuple, show
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, map_leaves, show
 from ...layout.values.size import is_unknown
 from .. import palette
 from ..grid import Axis, Figure, Grid, filled, shorten
 from ..look import Look, named
 from .layouts import grid_of_ends, layout_grid, side, title_of
 from .table import Table, Value, as_layout, panels
-from .tiles import tile_numbers
+from .tiles import sizes_tiled, tile_numbers
 
 LARGEST_STEPS = 4096
 STRIP = 32
@@ -118,9 +119,11 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
             return _product(call, first, call.value, look), []
     things = [(f"operand {i}" if i else "operand", thing) for i, thing in enumerate(call.operands)]
     layouts = [(name, thing) for name, thing in [*things, ("result", call.value)] if isinstance(thing, AnyLayout)]
-    *operands, result = [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts]
+    if not layouts:
+        raise DrawError(f"view 'steps' of {call.text}: it takes a call of layouts, or one that gives a layout")
+    grids = [(name, _captioned(f"{name}\n{layout}", layout, look)) for name, layout in layouts]
     # what is one thing in operand and result is known of the operations above alone
-    return [*(replace(grid, links=((),) * len(grid.labels)) for grid in operands), result], []
+    return [grid if name == "result" else replace(grid, links=((),) * len(grid.labels)) for name, grid in grids], []
 
 
 def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | str | None = None) -> Grid:
@@ -360,18 +363,33 @@ def _linked(whole: Grid, call: Expression, layout: Layout) -> Grid:
     The same call on the layout of indices tells which index of the operand each index of the result is.
     """
     shown: dict[int, int] = {}
+    tiler, sizes = call.operands[1], leaves(sizes_tiled(layout.shape, call.operands[1]))
+    # A tile that does not divide its mode reaches beyond it: no such offset is that of another mode.
+    assert isinstance(call.value, Layout)
+    far = max(layout.size, call.value.size)
+    apart = _apart(layout.shape, tiler, (far**mode for mode in range(len(sizes))))
     # Operations act on the domain, so applying the same call to the identity gives the index map.
-    indices = OPERATIONS[call.function].call(Layout(layout.shape), *call.operands[1:])
+    indices = OPERATIONS[call.function].call(apart, *call.operands[1:])
     assert isinstance(indices, Layout)
     for index in range(indices.size):
-        shown.setdefault(indices(index), index)
+        crd = [indices(index) // far**mode % far for mode in range(len(sizes))]
+        if all(at < extent for at, extent in zip(crd, sizes, strict=True)):
+            shown.setdefault(crd2idx(tuple(crd), sizes), index)
     return replace(whole, links=tuple([tuple([shown[at] for at in own if at in shown]) for own in whole.indices]))
+
+
+def _apart(shape: IntTuple, tiler: object, units: Iterator[int]) -> Layout:
+    """The layout of indices in each part of a shape that one entry of a tiler tiles, times the unit of that part."""
+    if isinstance(tiler, tuple) and isinstance(shape, tuple):
+        return joined([_apart(*pair, units) for pair in zip(shape, chain(tiler, repeat(None)), strict=False)])
+    unit = next(units)
+    return Layout(shape, map_leaves(lambda step: step * unit, Layout(shape).stride))
 
 
 def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], list[str]]:
     """The line of offsets: every copy of the layout, shifted by the complement, in its own colour."""
     owner: dict[int, tuple[int, int]] = {}
-    shared = 0
+    shared = set[int]()
     if layout.size * rest.size > LARGEST_STEPS:
         raise DrawError(
             f"view 'steps' of a complement: {layout.size} * {rest.size} offsets; it draws up to {LARGEST_STEPS}"
@@ -380,8 +398,8 @@ def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], l
     for copy in range(rest.size):
         for index in range(layout.size):
             at = rest(copy) + layout(index)
-            shared += at in owner
-            owner.setdefault(at, (copy, index))
+            if owner.setdefault(at, (copy, index)) != (copy, index):
+                shared.add(at)
     end = max(owner) + 1
     strip = _strip(end, owner, layout, rest, look)
     alone = _captioned(f"layout\n{layout}", layout, look, _one_color)
@@ -391,7 +409,9 @@ def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], l
         strip,
     ]
     empty = end - len(owner)
-    return grids, [f"{rest.size} copies of {layout.size} offsets fill [0, {end}): {empty} left out, {shared} twice"]
+    return grids, [
+        f"{rest.size} copies of {layout.size} offsets fill [0, {end}): {empty} left out, {len(shared)} twice"
+    ]
 
 
 def _strip(end: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: Layout, look: Look) -> Grid:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice, repeat
 
 from ...errors import DrawError
 from ...layout import Layout, crd2idx, idx2crd, make_identity_layout, zipped_divide
 from ...layout.text.write import extents, offset_rows
 from ...layout.values.composed import AnyLayout
-from ...layout.values.int_tuple import as_tuple, leaves
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, product
 from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid
 from ..look import Look, named
@@ -131,24 +131,31 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[Place]:
     for position, row in enumerate(offset_rows(divided, range(within), range(tiles))):
         for tile, index in enumerate(row):
             crd = () if beyond is None else leaves(beyond(position, tile))
-            if isinstance(index, int) and all(at < size for at, size in zip(crd, sizes, strict=False)):
+            if isinstance(index, int) and all(at < size for at, size in zip(crd, leaves(sizes), strict=False)):
                 numbers[index] = (tile, position)
     return numbers
+
+
+def sizes_tiled(shape: IntTuple, tiler: object) -> IntTuple:
+    """A shape as a tiler meets it: the size of each mode that one entry tiles, or that none does."""
+    if not isinstance(tiler, tuple) or not isinstance(shape, tuple):
+        return product(shape)
+    return tuple([sizes_tiled(*pair) for pair in zip(shape, chain(tiler, repeat(None)), strict=False)])
 
 
 def _divided(layout: AnyLayout, tiler: object) -> Layout:
     """The layout of indices in tiles, rounded up where a tile does not divide its mode."""
     sizes, by_mode = _modes(layout, tiler)
-    if isinstance(by_mode, tuple) and not any(isinstance(tile, tuple) for tile in by_mode):
+    if isinstance(by_mode, tuple):
         return zipped_divide(Layout(sizes), by_mode, round_up=True)
     return zipped_divide(Layout(layout.shape), tiler)
 
 
-def _modes(layout: AnyLayout, tiler: object) -> tuple[tuple[int, ...], object]:
+def _modes(layout: AnyLayout, tiler: object) -> tuple[IntTuple, object]:
     """The sizes of the modes, and the tiler for them: an integer that does not divide the layout is of all of it."""
     if isinstance(tiler, int) and tiler > 0 and layout.size % tiler:
         return (layout.size,), (tiler,)
-    return tuple([mode.size for mode in Layout(as_tuple(layout.shape))]), tiler
+    return sizes_tiled(as_tuple(layout.shape), tiler), tiler
 
 
 def _tiled(panel: Panel, tiles: Sequence[Place], count: int, look: Look) -> Grid:
