@@ -1,6 +1,7 @@
 """Recorded steps: a play gives what the calls give, for other contents and over other tensors, in little memory."""
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,9 +58,15 @@ def test_a_play_gives_what_the_calls_give(device: Device, seed: int) -> None:
         assert np.array_equal(y.numpy(), want)  # the recording's own result stays
 
 
-@pytest.mark.parametrize("count", [16, 64, 65, 200])
-def test_a_long_recording_begins_with_few_launches(device: Device, count: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "count", "submissions"),
+    [("DiscreteGPU", 64, 1), ("DiscreteGPU", 65, 4), ("DiscreteGPU", 200, 6), ("CPU", 65, 2), ("CPU", 200, 4)],
+)
+def test_a_long_recording_begins_with_few_launches(
+    device: Device, monkeypatch: pytest.MonkeyPatch, kind: str, count: int, submissions: int
+) -> None:
     """The device works on the first while the host encodes the others; what fits one submission is one."""
+    monkeypatch.setattr(device, "adapter", replace(device.adapter, kind=kind))
     x = gpu.array(np.zeros((4, 4), np.float32), device=device)
     with gpu.record(device) as step:
         y = x
@@ -71,7 +78,7 @@ def test_a_long_recording_begins_with_few_launches(device: Device, count: int) -
     device.wait()
     before = device.stats.submissions
     step.play()
-    assert device.stats.submissions - before == {16: 1, 64: 1, 65: 4, 200: 6}[count]
+    assert device.stats.submissions - before == submissions
     assert np.array_equal(y.numpy(), np.full((4, 4), count, np.float32))
 
 

@@ -112,10 +112,13 @@ def _offset(runtime: Runtime, slot: int) -> Any:
     return runtime.api.ffi.new("uint32_t *", slot)
 
 
-def batches_of(runtime: Runtime, launches: Sequence[BoundLaunch], most: int = MOST_LAUNCHES) -> list[Batch]:
-    """Launches in batches of at most so many, in their order; of several batches the first have fewer."""
+def batches_of(
+    runtime: Runtime, launches: Sequence[BoundLaunch], most: int = MOST_LAUNCHES, first: int = MOST_LAUNCHES
+) -> list[Batch]:
+    """Launches in batches of at most so many, in their order; of several the `first` may have fewer, the next have
+    twice as many."""
     pending, batches = deque(launches), []
-    size = most if len(launches) <= most else min(most, FIRST_LAUNCHES)
+    size = most if len(launches) <= most else min(most, first)
     while pending:
         batches.append(Batch())
         batches[-1].take(runtime, pending, size)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from ...errors import KernelError
 from ...tensor import Tensor
 from . import default_device
-from .batch import Batch, Tape, batches_of, taped
+from .batch import FIRST_LAUNCHES, MOST_LAUNCHES, Batch, Tape, batches_of, taped
 from .buffer import DeviceBuffer, padded
 from .deferral import before_recording
 from .device import Device
@@ -114,7 +114,9 @@ class Recording:
             self.device.bound_launch(program, [buffers[number] for number in places], params, program.grid)
             for program, places, params in self.programs
         ]
-        return bound, batches_of(self.device.runtime, bound)
+        # A software device does all of a submission before it takes the next.
+        first = MOST_LAUNCHES if self.device.adapter.kind == "CPU" else FIRST_LAUNCHES
+        return bound, batches_of(self.device.runtime, bound, first=first)
 
     def _take(self, tape: Tape) -> None:
         """Keep what is on a tape, in as little memory as its order allows. The tape is empty afterwards."""
