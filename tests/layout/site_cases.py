@@ -240,6 +240,7 @@ CALLS = [
     "ceil_div(4, 0)",
     "changed(conflict_free((32, 32), [Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))]), free=False).check()",
     "changed(conflict_free((4, 4), [Layout((4, 4))]), layout=Layout((2, 2))).check()",
+    "convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4)), through='memory')([0, 1], 0, max, max)",
     "changed(conflict_free((4, 4), [Layout((4, 4))]), layout=Layout((4, 4), (0, 0))).check()",
     "changed(conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=16), layout=Layout((8, 8))).check()",
     "changed(conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=16), layout=Layout((8, 8), (8, 1))).check()",

@@ -55,6 +55,20 @@ def test_across_subgroups_it_goes_through_memory() -> None:
     assert not wrong(plan, source, target)
 
 
+def test_a_way_through_memory_is_no_exchange_of_registers() -> None:
+    plan = convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4)), through="memory")
+    with pytest.raises(LayoutError, match="follow `trip`, or have it planned"):
+        plan([0, 1], 0, lambda *_: 0, lambda *_: 0)
+
+
+def test_a_tile_too_large_for_memory_is_shuffled() -> None:
+    source, target = Layout((32, 4096), (4096, 1)), Layout((32, 4096), (1, 32))
+    plan = convert(source, target)
+    assert plan.trip is None and plan.shuffles == plan.least == lacking(source, target)
+    with pytest.raises(LayoutError, match="at most 65536 are looked at"):
+        convert(source, target, through="memory")
+
+
 def test_bytes_go_through_memory_where_that_takes_fewer_rounds() -> None:
     source, target = Layout((32, 16), (16, 1)), Layout((32, (4, 4)), (4, (1, 128)))
     by_words, by_bytes = convert(source, target), convert(source, target, element_bytes=1)

@@ -1,5 +1,7 @@
 """Layouts found from accesses: free of conflicts, as told, or the best there is."""
 
+from dataclasses import replace
+
 import pytest
 from layout.cases import cases
 from layout.find_cases import (
@@ -12,8 +14,18 @@ from layout.find_cases import (
     rounds,
 )
 
-from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout, parse_layout
+from cutepy import (
+    Layout,
+    Swizzle,
+    bank_conflicts,
+    composition,
+    conflict_free,
+    make_composed_layout,
+    parse_layout,
+    product,
+)
 from cutepy.errors import LayoutError
+from cutepy.layout.algebra.conflict_free import Found, TileAccesses
 
 
 @pytest.mark.parametrize("kind", ["permuted", "linear"])
@@ -100,6 +112,26 @@ def test_what_is_found_is_what_is_counted() -> None:
         found = conflict_free((32, 32), [rows, columns], pad=pad)
         for access in (rows, columns):
             assert bank_conflicts(composition(found.layout, access)).ways == 1 == rounds(found.layout, access, 4, 4, 32)
+
+
+@pytest.mark.parametrize("shape", [32, (32,), (48,), (2,), (7,), (64,)])
+@pytest.mark.parametrize("pad", [False, True])
+def test_a_tile_of_one_mode_has_no_pitch(shape: int | tuple[int], pad: bool) -> None:
+    """Nothing follows its mode, so nothing is padded: neighbours are free of conflicts as they are."""
+    count = product(shape)
+    found = conflict_free(shape, [Layout((count, 1))], pad=pad)
+    assert found.layout == Layout(shape) and found.free
+    found.check()
+    strided = conflict_free(shape, [Layout((max(1, count // 2), 1), (2, 1))], pad=pad)
+    assert not pad or strided.layout == Layout(shape)
+
+
+def test_a_claim_about_no_accesses_is_checked_too() -> None:
+    nothing = Found(Layout((4, 8)), (), True, "", TileAccesses((), 4, 32, 32))
+    nothing.check()
+    for wrong in (replace(nothing, ways=(1,)), replace(nothing, layout=Layout((4, 8), (1, 3)))):
+        with pytest.raises(LayoutError):
+            wrong.check()
 
 
 def test_after_the_worst_access_the_sum_is_least() -> None:

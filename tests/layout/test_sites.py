@@ -25,7 +25,7 @@ import cutepy.layout
 from cutepy.draw import draw
 from cutepy.errors import CutepyError, NotationError
 from cutepy.layout.text.parse import expression_of, parse_parts, parse_tiler
-from cutepy.layout.text.repair import _numbers
+from cutepy.layout.text.repair import _alike, _any, _numbers
 
 M, N = sympy.symbols("M N", integer=True, positive=True)
 ROOM = {name: getattr(cutepy.layout, name) for name in cutepy.layout.__all__}
@@ -126,7 +126,7 @@ def test_what_a_refusal_of_any_call_says_to_write_works() -> None:
 
 
 SLOWEST = 0.5
-COUNTS = {"call": 104, "unread": 81, "python": 109}
+COUNTS = {"call": 104, "unread": 81, "python": 110}
 WITHOUT = [
     " -> (",
     "!",
@@ -162,3 +162,22 @@ def test_candidates_near_a_number(number: int) -> None:
     near = list(_numbers(number, cutepy.layout.Layout((4, (2, 8)))))
     assert near[2] == abs(number) and near[3] in (0, 1, 2, 4, 8) and near[3] <= near[2] < 2 * near[3] + (not number)
     assert near[-1] == (number, (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("operand", "beside"),
+    [
+        ((None, 4), cutepy.layout.Layout(8)),
+        (("a", (4, None)), 3),
+        (3, (0, 3)),
+        ((2, 2), (-1, 3)),
+        (cutepy.layout.Layout((M, 4)), cutepy.layout.Layout(4)),
+    ],
+    ids=str,
+)
+def test_what_may_stand_instead_of_an_operand_comes_to_its_end(operand: object, beside: object) -> None:
+    """Nothing that cannot be made ends the row: operands of every kind are in it, bytes last."""
+    assert isinstance(list(_any(operand, beside))[-1], memoryview)
+    assert list(_alike(operand, beside))
+    if isinstance(operand, cutepy.layout.Layout):
+        assert list(_alike(operand, beside))[-1] == beside

@@ -15,7 +15,7 @@ from ...errors import KernelError, LayoutError, TableError
 from ...layout import Layout, conflict_free
 from ...layout.algebra.banks import WORD
 from ...layout.algebra.bits import layout_of_columns, mapped_layout
-from ...layout.algebra.conflict_free import Found
+from ...layout.algebra.conflict_free import Found, TileAccesses
 from ...layout.algebra.table import from_offsets
 from ...layout.values.bit_map import Columns
 from ...layout.values.composed import AnyLayout
@@ -78,7 +78,8 @@ def cost(kernel: Kernel, name: str) -> tuple[int, int]:
 
 def _found(model: Model, accesses: list[Access], wish: Wish, placed: Layout) -> Found:
     if not accesses:
-        return Found(Layout(wish.shape), (), True, "nobody takes anything of it")
+        asked_nothing = TileAccesses((), wish.element_bytes, 32, 32)
+        return Found(Layout(wish.shape), (), True, "nobody takes anything of it", asked_nothing)
     call = f"{wish.place}: gpu.shared(..., {wish.shape}, layout=gpu.solve)"
     # offset -> index of the element, the inverse of the placement that was traced
     element_of = np.empty(placed.size, np.int64)

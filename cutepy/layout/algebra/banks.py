@@ -307,7 +307,7 @@ class Tables(NamedTuple):
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]
-        return max(excess), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
+        return max(excess, default=0), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
 
     def _rounds(
         self, table: list[list[int]], access: LaneAccess, offsets: Offsets, most: float

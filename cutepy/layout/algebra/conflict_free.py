@@ -11,9 +11,9 @@ read by whoever wants it; what a thread writes and reads at once are neighbours,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import combinations, islice, permutations, zip_longest
+from itertools import chain, combinations, islice, permutations, repeat
 from math import inf, prod
 from typing import NamedTuple
 
@@ -55,11 +55,12 @@ class Found(ReprIsStr):
     ways: tuple[int, ...]
     free: bool
     certificate: str
-    asked: TileAccesses | None = field(default=None, compare=False)
+    asked: TileAccesses = field(compare=False)
 
     def check(self) -> None:
         """Count what is claimed of the layout, without a search: a place for each element, the rounds, and `free`.
 
+        >>> from dataclasses import replace
         >>> from cutepy.layout import Layout
         >>> found = conflict_free((32, 32), [Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))])
         >>> found.check()
@@ -70,8 +71,6 @@ class Found(ReprIsStr):
         `free` proves that no layout takes fewer rounds, for the words need so many. That none does where a layout is
         not free is the outcome of the search that `certificate` names, and not counted. Raises LayoutError.
         """
-        if self.asked is None:
-            return
         accesses, element_bytes, lanes, banks = self.asked
         if len({self.layout(index) for index in range(self.layout.size)}) < self.layout.size:
             raise LayoutError(f"{self.layout}: two elements of the tile have one place")
@@ -92,6 +91,15 @@ class Found(ReprIsStr):
     def __str__(self) -> str:
         free = "free of conflicts; " if self.free else ""
         return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
+
+
+class LayoutChoice(NamedTuple):
+    """A layout that a search has come to, as `Found` says it."""
+
+    layout: AnyLayout
+    ways: tuple[int, ...]
+    free: bool
+    certificate: str
 
 
 @guarded
@@ -143,7 +151,7 @@ def conflict_free(
         found = _mapped(shape, spans, element_bytes, banks)
     else:
         found = _swizzled(shape, tables, _padded(call, shape, tables))
-    return replace(found, asked=TileAccesses(tuple(asked), element_bytes, lanes, banks))
+    return Found(*found, TileAccesses(tuple(asked), element_bytes, lanes, banks))
 
 
 def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **numbers: int) -> int:
@@ -198,7 +206,7 @@ def _span(access: LaneAccess, count: int, lanes: int) -> Span | None:
     return Span(access, columns[:together], columns[first:last], columns[together:first] + columns[last:])
 
 
-def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> Found:
+def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> LayoutChoice:
     """The best over the choices of elements that share a word, which matters where lanes want less than words."""
     bits = prod(leaves(shape)).bit_length() - 1
     # log2 of the elements in a 4-byte word; elements of a word are in one bank.
@@ -207,7 +215,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
     bank_bits = min(bits - word_bits, banks.bit_length() - 1 - max(0, (element_bytes // WORD).bit_length() - 1))
     # Words beyond 2^bank_bits conflict whatever the layout is.
     least = tuple(max(0, rank_of((*span.lanes, *span.vector)) - word_bits - bank_bits) for span in spans)
-    best: tuple[tuple[int, int], Found] | None = None
+    best: tuple[tuple[int, int], LayoutChoice] | None = None
     # Which elements share a word changes what can be told apart; try the choices, best first.
     for together in _word_mates(spans, word_bits):
         basis = _access_basis(spans, together, bits)
@@ -227,7 +235,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
                 reason = f"{bank_bits} bits choose the bank and tell the words apart"
             if not free and word_bits > max(len(span.vector) for span in spans):
                 reason = "the best of the choices tried of elements that share a word"
-            best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
+            best = cost, LayoutChoice(layout, tuple(1 << short for short in lacking), free, reason)
             if free:
                 break
     assert best is not None
@@ -300,14 +308,14 @@ def _access_basis(spans: Sequence[Span], together: Columns, bits: int) -> list[i
 # Any tile: a pitch.
 
 
-def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
+def _padded(call: str, shape: IntTuple, tables: Tables) -> LayoutChoice:
     """The order of the modes and the smallest pitch of its first, counted out; then paddings of further modes.
 
     Pitches repeat after all banks.
     """
     sizes = leaves(shape)
     period = max(1, tables.banks * WORD // tables.element_bytes)
-    best: tuple[Cost, Found] | None = None
+    best: tuple[Cost, LayoutChoice] | None = None
     orders = list(_orders(sizes))
     # Pitch p of the fastest mode shifts row i by i * p banks; pitches repeat after `period` elements.
     for order in orders:
@@ -317,7 +325,9 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = (
                     cost,
-                    Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))),
+                    LayoutChoice(
+                        layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period, len(orders))
+                    ),
                 )
             if cost and not cost[0]:
                 break
@@ -333,7 +343,9 @@ MOST_PADDED = 1 << 18
 """Elements of layouts with paddings of several modes that are counted, all layouts together."""
 
 
-def _padded_further(shape: IntTuple, tables: Tables, orders: Sequence[Orders], cost: Cost, found: Found) -> Found:
+def _padded_further(
+    shape: IntTuple, tables: Tables, orders: Sequence[Orders], cost: Cost, found: LayoutChoice
+) -> LayoutChoice:
     """The smallest layout with paddings of any modes, where one serves better than `found`, or as well in less memory.
 
     Every padding makes a layout larger, so a queue by size comes to the smallest free layout first.
@@ -362,11 +374,11 @@ def _padded_further(shape: IntTuple, tables: Tables, orders: Sequence[Orders], c
                 why = f"the smallest padding of all modes in {len(orders)} orders, {tried} smaller ones do not"
                 if counted[0]:
                     why = f"the best of {len(orders)} orders of the modes and {tries} paddings"
-                cost, found = counted, Found(layout, counted[3], not counted[0], why)
+                cost, found = counted, LayoutChoice(layout, counted[3], not counted[0], why)
     return found
 
 
-def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
+def _swizzled(shape: IntTuple, tables: Tables, padded: LayoutChoice) -> LayoutChoice:
     """An order of the modes after a swizzle, if one serves better than a pitch, or as well in less memory.
 
     Swizzles of one order are tried, the fewest bits first; the first elements of each lane tell most of them off.
@@ -391,7 +403,7 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
                         cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain), least[0])
                         if cost and cost[:3] < least[:3]:
                             why = "a swizzle of an order of the modes, the first of fewest rounds"
-                            best, least = Found(layout, cost[3], not cost[0], why), cost
+                            best, least = LayoutChoice(layout, cost[3], not cost[0], why), cost
     return best
 
 
@@ -411,7 +423,7 @@ def _with_pads(shape: IntTuple, order: Orders, pads: tuple[int, ...]) -> Layout:
     sizes = leaves(shape)
     steps = [0] * len(sizes)
     step = 1
-    for mode, pad in zip_longest(order, (0, *pads), fillvalue=0):
+    for mode, pad in zip(order, chain((0, *pads), repeat(0)), strict=False):
         step += pad
         steps[mode] = step
         step *= sizes[mode]

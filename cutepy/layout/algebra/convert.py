@@ -97,7 +97,13 @@ class Conversion(ReprIsStr):
         """The registers of the target from those of the source, in any world that has `select` and `shuffle`.
 
         `shuffle(value, other, mask)` is the value of thread `other ^ mask`; `other` is `thread` or its permutation.
+        Raises LayoutError for a way through memory: that needs an array, and a barrier.
         """
+        if self.trip:
+            raise LayoutError(
+                f"{self.source} -> {self.target}: a way through memory is no exchange of registers; follow `trip`, or "
+                'have it planned through="shuffles"'
+            )
         held = _swapped([registers[value] for value in self.kept], self.before, thread, select)
         other = thread if self.permutation is None else self.permutation(thread)
         received: list[Value] = []
@@ -184,7 +190,12 @@ def convert(
         )
     if plan is not None and (through == "shuffles" or not plan.shuffles):
         return plan
-    memory = trip(source, target, pair.source.values, pair.target.values, lanes, element_bytes)
+    try:
+        memory = trip(source, target, pair.source.values, pair.target.values, lanes, element_bytes)
+    except LayoutError:  # a tile too large for it, say
+        if plan is None:
+            raise
+        return plan
     if plan is not None and plan.shuffles <= memory.rounds:
         return plan
     return Conversion(source, target, lanes, pair.lacking(), trip=memory)

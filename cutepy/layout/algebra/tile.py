@@ -4,7 +4,8 @@ Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are d
 wherever the strides of L divide one another in order (where they do not, no layout covers it).
 Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; the size is kept or the call is refused.
 `logical_product(A, B) == (A, composition(A*, B))`, where A* is the complement of A without an end: mode 0 is the block,
-mode 1 its copies, disjoint and ordered as the tiler. Zipped, tiled and flat ones rearrange the modes.
+mode 1 its copies, ordered as the tiler and disjoint where that is injective. Of a tuple of tilers each knows its own
+mode alone. Zipped, tiled and flat ones rearrange the modes.
 """
 
 from __future__ import annotations
@@ -214,7 +215,8 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
 def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
     """All tiles and all rests of a divided layout, whose `(tile, rest)` pairs stand mode by mode as `guide` nests.
 
-    Where `guide` stops, a layout of two modes is one pair; any other is a tile without a rest, 1:0.
+    Where `guide` stops, a layout of two modes is one pair, as in CuTe also one that it keeps; any other is a tile
+    without a rest, 1:0.
     """
     if not isinstance(guide, tuple):
         if layout.rank != 2:

@@ -23,6 +23,7 @@ from typing import Any
 from ...errors import BARE, CutepyError, NotationError, RefusedCall, TableError
 from ..algebra.composition import composes, neighbours
 from ..algebra.conflict_free import Found, conflict_free
+from ..algebra.convert import Conversion, convert
 from ..algebra.operation import NOTHING
 from ..algebra.queries import holds_layout, shape
 from ..algebra.rearrange import coalesce, filter
@@ -201,7 +202,10 @@ def _in_python(value: object) -> str:
         return f"memoryview(bytes({value.nbytes}))"
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)
-    if isinstance(value, Found) and value.asked is not None:
+    if isinstance(value, Conversion):
+        through = "memory" if value.trip else "shuffles"
+        return f"convert({value.source!r}, {value.target!r}, {value.lanes}, through={through!r})"
+    if isinstance(value, Found):
         accesses, element_bytes, lanes, banks = value.asked
         given = _in_python([each.layout for each in accesses]), element_bytes, [each.wide for each in accesses]
         return f"conflict_free({shape(value.layout)}, {', '.join(map(str, (*given, lanes, banks)))})"
@@ -264,12 +268,15 @@ def _alike(value: Any, beside: Any) -> Iterator[object]:
         forwards = Layout(plain.shape, None if has_basis(plain.stride) else map_leaves(abs, plain.stride))
         yield from (plain, forwards, filter(forwards), coalesce(forwards), Layout(plain.shape))
         yield from (Layout(leaves(plain.shape)), Layout(plain.size), Layout((plain.size, 1)))
-        yield Layout(map_leaves(lambda extent: 1 << extent.bit_length() - 1, plain.shape))
+        below = map_leaves(lambda extent: 1 << extent.bit_length() - 1 if type(extent) is int else extent, plain.shape)
+        yield Layout(below)
         if isinstance(beside, AnyLayout):
             yield beside
     elif isinstance(value, OfBits):
         yield BitMap(tuple(1 << bit for bit in range(len(value.columns))))
-    elif isinstance(value, Found) and value.asked:
+    elif isinstance(value, Conversion):
+        yield convert(value.source, value.target, value.lanes, through="shuffles")
+    elif isinstance(value, Found):
         yield from _found_again(value)
     elif isinstance(value, str):
         yield from (f"4 divides {symbol}" for symbol in _symbols(beside))
@@ -313,7 +320,7 @@ def _any(value: Any, beside: Any) -> Iterator[object]:
     whole = _shape_of(beside)
     yield from (1, 0, product(whole), whole, len(whole) if isinstance(whole, tuple) else 1)
     if isinstance(value, int | tuple):
-        smaller = map_leaves(lambda extent: min(max(1, abs(extent)), 32), value)
+        smaller = map_leaves(lambda extent: min(max(1, abs(extent)), 32) if type(extent) is int else 1, value)
         yield from (smaller, Layout(smaller))
         if type(value) is int:
             yield from (product(whole) * value, str(value))
@@ -323,9 +330,10 @@ def _any(value: Any, beside: Any) -> Iterator[object]:
 
 
 def _shape_of(thing: Any) -> IntTuple:
-    """The shape of an operand that is a layout or a tuple of whole numbers; 1 of any other."""
+    """The shape of an operand that is a layout or a tuple of whole numbers from 1; 1 of any other."""
     whole: IntTuple = thing.shape if isinstance(thing, AnyLayout) else thing
-    return whole if isinstance(whole, int | tuple) and all(type(leaf) is int for leaf in leaves(whole)) else 1
+    fits = isinstance(whole, int | tuple) and all(type(leaf) is int and leaf > 0 for leaf in leaves(whole))
+    return whole if fits else 1
 
 
 def _symbols(thing: Any) -> list[Any]:
@@ -338,7 +346,6 @@ def _symbols(thing: Any) -> list[Any]:
 
 def _found_again(found: Found) -> Iterator[Found]:
     """What the search finds for the accesses of a claim, of its tile or of one that holds them."""
-    assert found.asked is not None
     accesses, element_bytes, lanes, banks = found.asked
     layouts, wide = [each.layout for each in accesses], [each.wide for each in accesses]
     for tile in (shape(found.layout), max(each.cosize for each in layouts)):
