@@ -218,7 +218,7 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     """The plan and the number of its tiles that hold a whole row of `x`, (rows, columns, batch): one of few for all
     sizes. None for rows of more than 16,384 elements, or of 512 where `x` is not row-major: two passes."""
     columns, many = size(x, 1), x.size >= MANY_ELEMENTS or size(x, 0) >= 2 * MANY_ROWS
-    width, along = vector_width([x, y]), columns == 1 or is_row_major(x)
+    width, along = vector_width([x, y]), is_row_major(x)
     if columns <= 16 and many and not along:
         return plan_of_threads(64, 16, width), 1
     if many and columns <= (STAGED_COLUMNS[-1] if width == 1 else STAGED_COLUMNS[-2]):
