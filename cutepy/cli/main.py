@@ -198,20 +198,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    name = "cutepy"
+    name, code = "cutepy", 0
     try:
         root = parser()
         # parse_known_args, so that the command's own parser reports a wrong option and suggests its own.
         options, rest = root.parse_known_args(arguments)
-        if rest:
+        # argparse ends a row of arguments at the first option: what follows that goes on with it.
+        row = next((getattr(options, name) for name in ("arguments", "paths", "sizes") if name in options), None)
+        if row is not None and not any(word.startswith("-") for word in rest):
+            row += rest
+        elif rest:
             root.own.get(getattr(options, "command", ""), root).error(f"unrecognized arguments: {' '.join(rest)}")
         name = f"cutepy {options.command}" if "command" in options else name
         code = _run(options)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # `cutepy ... | head` has read enough
-        sys.stderr.close()
-        return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        return code
     except CutepyError as error:
         _complain(f"{name}: {str(error).removeprefix(name.removeprefix('cutepy ') + ': ')}")
     except OSError as error:

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import CommandError
@@ -32,10 +33,11 @@ def check_target(target: str) -> None:
 
 
 def write_text(target: str, text: str) -> None:
-    """Write a text, with one newline at its end."""
+    """Write a text, with one newline at its end; a reader of standard output may have left."""
     whole = text.rstrip("\n") + "\n"
     if target == STDOUT:
-        sys.stdout.write(whole)
+        with suppress(BrokenPipeError):
+            sys.stdout.write(whole)
     else:
         write_bytes(target, whole.encode())
 

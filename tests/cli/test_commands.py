@@ -237,6 +237,35 @@ def test_a_reader_that_leaves(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (b"(256,256):(1,256)\n", b"")
 
 
+def test_a_verdict_is_told_also_where_nobody_reads_the_reasons(tmp_path: Path) -> None:
+    (tmp_path / "refuted.py").write_text(
+        "from cutepy import gpu\n\n\n@gpu.kernel\ndef beyond(x):\n    gpu.launch(threads=64)\n    x[gpu.thread] = 1.0\n"
+    )
+    command = f"set -o pipefail; {sys.executable} -m cutepy verify {tmp_path}/refuted.py:beyond 8:1 | true"
+    alone = command.replace(" | true", "")
+    codes = [
+        subprocess.run(["bash", "-c", one], capture_output=True, cwd=Path(__file__).parents[2]).returncode
+        for one in (alone, command)
+    ]
+    assert codes[0] == codes[1] == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("matmul", "64x32", "32x48", "--tile", "16x16x8"),
+        ("matmul", "--tile", "16x16x8", "64x32", "32x48"),
+        ("matmul", "64x32", "--tile", "16x16x8", "32x48"),
+        ("--tile", "16x16x8", "matmul", "64x32", "32x48"),
+    ],
+    ids=" ".join,
+)
+def test_options_stand_anywhere_among_the_arguments(row: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert said("wgsl", *row, capsys=capsys) == said(
+        "wgsl", "matmul", "64x32", "32x48", "--tile", "16x16x8", capsys=capsys
+    )
+
+
 def test_an_ascii_terminal(cli: Run) -> None:
     done = cli("draw", "(200,200):(1,200)", "--limit", "64", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
