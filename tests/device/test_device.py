@@ -1,5 +1,6 @@
 """Buffers keep bytes, launches run in order, and what does not fit is refused before wgpu sees it."""
 
+import gc
 import time
 import warnings
 from dataclasses import replace
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from device_programs import ADD_ONE_WGSL, COUNT_GROUPS, add_one, axpy, rotate
 
+from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Binding, Device, Limits, Program, ProgramParam, native, open_device
 from cutepy.gpu.runtime.batch import FIRST_LAUNCHES, LAUNCHES
@@ -307,6 +309,17 @@ def test_freed_buffers_and_buffers_of_another_device(device: Device, own_device:
     for call in (lambda: device.launch(add_one(64), [mine]), mine.read, lambda: mine.write(np.zeros(4, np.uint32))):
         with pytest.raises(DeviceError, match="used after it was freed"):
             call()
+
+
+def test_a_closed_device_holds_the_memory_of_living_buffers_alone(own_device: Device) -> None:
+    step = gpu.pointwise("a + 1")
+    kept = gpu.array(np.zeros(1000, np.float32), device=own_device)
+    for _call in range(3):
+        step(step(kept))
+    ops.softmax(kept)
+    gc.collect()
+    own_device.close()
+    assert len(own_device._held) == 1 and own_device._bytes == own_device._held[kept.engine.buffer.uid][0]
 
 
 def test_a_lost_device_says_so_and_a_new_one_works(device: Device, own_device: Device) -> None:

@@ -733,7 +733,7 @@ class Device:
             self._dead = "closed"
             self.pending.clear()
             self._flusher.stop()
-            self._pool.keep(0)
+            self._let_go([*self._pool.keep(0), *dict(self._scratch.values())])
             self._scratch.clear()
             self._pipelines.clear()
             self._met.clear()
@@ -1054,16 +1054,17 @@ class _Ending:
 @lru_cache(maxsize=4096)
 def _scratch_of(made: tuple[int, ...], kept: int) -> tuple[tuple[int, int] | None, ...] | None:
     """Which scratch memory each new buffer of a call is over, by its bytes and its number among those of its size; None
-    for the one that is kept, and None for all where the others are more than `SCRATCH` bytes together.
+    for the one that is kept, and None for all where the memory of the others is more than `SCRATCH` bytes together.
 
     All calls share it, for its contents do not outlast a call: each call writes it before it reads it, and its
     launches are queued in one step.
 
     >>> _scratch_of((100, 4096, 90), 1), _scratch_of((SCRATCH + 1,), -1)
     (((256, 0), None, (256, 1)), None)
+    >>> _scratch_of((4,) * (SCRATCH // 256 + 1), -1)  # none has less than 256 bytes
     """
     held = [pooled_bytes(nbytes) for nbytes in made]
-    if sum([nbytes for at, nbytes in enumerate(made) if at != kept]) > SCRATCH:
+    if sum([nbytes for at, nbytes in enumerate(held) if at != kept]) > SCRATCH:
         return None
     before = [held[:at].count(nbytes) - (0 <= kept < at and held[kept] == nbytes) for at, nbytes in enumerate(held)]
     return tuple([None if at == kept else (n, before[at]) for at, n in enumerate(held)])
