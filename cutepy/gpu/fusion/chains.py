@@ -18,7 +18,7 @@ from ...tensor import DType, Tensor, bool_, broadcast_to, gpu_dtype, is_row_majo
 from .. import CallCache
 from ..matmul.api import matmul
 from ..operations.elements import Element, Operand, type_of, value_as
-from ..operations.fold import Lift, lifted_fold_kernel, partial, passes, plan_for, run_passes, splits_of
+from ..operations.fold import Lift, lifted_fold_kernel, partials, passes, plan_for, run_passes, splits_of
 from ..operations.operand import ExecutionSite, place_of
 from ..operations.pointwise import Pointwise, PointwiseTuple, launch_parameter, type_of_number
 from ..operations.reductions import Reduction, fold_of
@@ -142,7 +142,7 @@ def _folded(
     first = max(sources, key=lambda t: (t.layout.cosize, is_row_major(t)))
     plan, fold = plan_for(first, *sources), fold_of(name, dtype, option)
     splits, count = splits_of(first, plan), call.count
-    into, last = (target, True) if splits == 1 else (partial(place, first, splits, fold.dtype), False)
+    into, last = (target, True) if splits == 1 else (partials(place, first, splits, fold.dtype), False)
     types = (*[t.dtype for t in tensors], *map(type_of_number, numbers))
     given = tuple([launch_parameter(number, types) for number in numbers])
     lift, once = Lift(chain.operation, types, dtype), replace(fold, last=last)

@@ -597,10 +597,10 @@ def run_passes(place: ExecutionSite, launches: Iterable[Pass]) -> None:
 def _target(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> tuple[Tensor, bool]:
     """Where a launch writes, and whether it is the last: `out`, or a new tensor (rows, splits, batch)."""
     splits = splits_of(x, plan)
-    return (out, True) if splits == 1 else (partial(place, x, splits, fold.dtype), False)
+    return (out, True) if splits == 1 else (partials(place, x, splits, fold.dtype), False)
 
 
-def partial(place: ExecutionSite, x: Tensor, splits: int, dtype: DType) -> Tensor:
+def partials(place: ExecutionSite, x: Tensor, splits: int, dtype: DType) -> Tensor:
     """A new tensor (rows, splits, batch) for the splits of the rows of x."""
     return place.new((size(x, 0), splits, size(x, 2)), dtype, order=(1, 0, 2))
 

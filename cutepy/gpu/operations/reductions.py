@@ -18,7 +18,7 @@ from ...tensor import DType, Tensor, f32, fill, make_tensor, mode_layouts, mode_
 from .. import ArgFold, Deferral, Expr, Fold, cached_launches
 from .copies import copy, filled
 from .domain import zipped
-from .fold import FoldPlan, Pass, Rows, partial, passes, plan_for, put_state, rows_of, run_passes, splits_of
+from .fold import FoldPlan, Pass, Rows, partials, passes, plan_for, put_state, rows_of, run_passes, splits_of
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .softmax import softmax_sums_kernel
@@ -130,19 +130,19 @@ def fold_of(name: str, dtype: DType, option: float = 0) -> Fold:
 
 
 def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
-    """out[i, 0] = log(sum(exp(x[i, :]))), from the greatest and the sum below it of each split."""
-    at = place.engine
-    x = x if x.dtype.kind == "f" else converted(x, f32, engine=at)
+    """out[i, 0, b] = log(sum(exp(x[i, :, b]))), from the greatest and the sum below it of each split."""
+    engine = place.engine
+    x = x if x.dtype.kind == "f" else converted(x, f32, engine=engine)
     plan = plan_for(x, parts=2)
     splits = splits_of(x, plan)
-    tops, totals = (partial(place, x, splits, f32) for _ in range(2))
+    tops, totals = (partials(place, x, splits, f32) for _ in range(2))
     place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
     # The sums of the splits, each scaled to the greatest of them all.
     if splits > 1:
-        top = folded("max", tops, 1, True, at)
-        totals = folded("sum", pointwise("t * exp(a - b)")(totals, tops, top, engine=at), 1, True, at)
+        top = folded("max", tops, 1, True, engine)
+        totals = folded("sum", pointwise("t * exp(a - b)")(totals, tops, top, engine=engine), 1, True, engine)
         tops = top
-    pointwise("where(isinf(top) and top > 0, top, top + log(total))")(tops, totals, out=out, engine=at)
+    pointwise("where(isinf(top) and top > 0, top, top + log(total))")(tops, totals, out=out, engine=engine)
 
 
 @gpu.kernel(sizes={"x": "(...)", "indices": "(...)", "best": "(?...)", "places": "(?...)"})
@@ -199,8 +199,8 @@ def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, greatest: bool)
     while True:
         plan = plan_for(x, *indices, parts=2)
         splits = splits_of(x, plan)
-        best = partial(place, x, splits, dtype)
-        places = out if splits == 1 else partial(place, x, splits, u32)
+        best = partials(place, x, splits, dtype)
+        places = out if splits == 1 else partials(place, x, splits, u32)
         place.run(search_kernel, x, indices, best, places, plan=plan, greatest=greatest)
         if splits == 1:
             return

@@ -15,7 +15,7 @@ from ... import gpu
 from ...layout import Layout, ceil_div, size
 from ...tensor import DType, Tensor, is_row_major, make_tensor, mode_sizes, rules, transform
 from .. import Expr, Fold, cached_launches
-from .fold import FoldPlan, Rows, as_rows, partial
+from .fold import FoldPlan, Rows, as_rows, partials
 from .operand import ExecutionSite, place_of, tensor_of
 
 VALUES = 4
@@ -172,7 +172,7 @@ def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold | OwnFold
     before: tuple[Tensor, ...] = ()
     # Few rows: the folds of the parts, scanned in turn, are what each part goes on from.
     if parts > 1:
-        each, before = partial(place, x, parts, fold.dtype), (partial(place, x, parts, fold.dtype),)
+        each, before = partials(place, x, parts, fold.dtype), (partials(place, x, parts, fold.dtype),)
         place.run(scan_kernel, x, (), (each,), (), fold=fold, plan=plan)
         scan_rows(place, each, before[0], fold)
     place.run(scan_kernel, x, (out,), (), before, fold=fold, plan=plan)

@@ -24,7 +24,7 @@ from .fold import (
     Rows,
     TileFactor,
     as_rows,
-    partial,
+    partials,
     plan_for,
     plan_of_staged_rows,
     plan_of_threads,
@@ -209,7 +209,7 @@ def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
         place.run(softmax_kernel, x, y, plan=plan, tiles=tiles)
         return
     plan = plan_of_tile((1, 4096), (0, 1), vector_width([x, y])) if is_row_major(x) else plan_for(x, y)
-    tops, totals = (partial(place, x, splits_of(x, plan), f32) for _ in range(2))
+    tops, totals = (partials(place, x, splits_of(x, plan), f32) for _ in range(2))
     place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
     place.run(softmax_quotients_kernel, x, y, tops, totals, plan=plan)
 

@@ -15,7 +15,7 @@ from ... import gpu
 from ...layout import size
 from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
 from .. import Expr
-from .fold import FoldPlan, Rows, State, partial, plan_for, put_state, splits_of, state_at
+from .fold import FoldPlan, Rows, State, partials, plan_for, put_state, splits_of, state_at
 from .operand import ExecutionSite
 
 
@@ -114,6 +114,6 @@ def variance_of_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, correction
     if splits == 1:
         place.run(variance_kernel, x, (out,), over, plan=plan, root=root)
         return
-    parts = tuple(partial(place, x, splits, f32) for _ in range(3))
+    parts = tuple(partials(place, x, splits, f32) for _ in range(3))
     place.run(variance_kernel, x, parts, over, plan=plan, root=root)
     place.run(merge_kernel, parts, (out,), over, plan=plan_for(*parts, parts=3), root=root)

@@ -33,7 +33,8 @@ class SizedCall(NamedTuple):
 
 
 def sized_call(call: CallKey) -> SizedCall | None:
-    """The class of a call (`call_cache.key_of`); None for one of nested or swizzled layouts."""
+    """The class of a call (`call_cache.key_of`); None for one without tensors, and for one of nested or swizzled
+    layouts, basis strides or unknown sizes."""
     ranks: list[int | None] = []
     numbers: list[Any] = []
     given = iter(call.sizes)

@@ -223,13 +223,14 @@ def _at(loop: LoopModel, number: ir.Expr) -> Callable[[Access], Access]:
 def decide_barriers(model: Model) -> Verdict:
     """Whether each barrier is in uniform control flow: every condition around it is the same for all threads."""
     uniform: dict[ir.Expr, bool] = {}
-    sure: set[ir.Stmt] | None = None
+    in_uniform_flow: set[ir.Stmt] | None = None
     undecided: Verdict | None = None
     for fence in model.fences:
         for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if not _is_uniform(model, condition, uniform):
-                sure = uniform_fences(model.kernel) if sure is None else sure
-                if fence.stmt in sure:
+                if in_uniform_flow is None:
+                    in_uniform_flow = uniform_fences(model.kernel)
+                if fence.stmt in in_uniform_flow:
                     break
                 if refuted := _divided(model, fence, Claim.UNIFORM_BARRIERS):
                     return refuted

@@ -134,7 +134,6 @@ class Encoding:
         self._barriers: dict[int, int] = {}
         self._trial = 0
         # Ids are short vectors, widened: their high bits are constants.
-        self.short: list[Term] = []
         self.tid, self.own_tid = self._id("tid", kernel.threads)
         self.groups = [self._id(f"group{axis}", max(n, 1)) for axis, n in enumerate(kernel.grid)]
         self.invocation = [x for x in (self.own_tid, *[own for _, own in self.groups]) if x is not None]
@@ -154,9 +153,9 @@ class Encoding:
                 told = ((_number(i), _number(int(n))) for i, n in enumerate(buffer.values))
                 self.env[buffer] = reduce(lambda array, at: z3.Store(array, *at), told, zeros)
         self.block(kernel.body, _Path())
-        self.facts += self.ascends(lambda index: index)
+        self.facts += self.order_facts(lambda index: index)
 
-    def ascends(self, moved: Callable[[Term], Term]) -> list[Term]:
+    def order_facts(self, moved: Callable[[Term], Term]) -> list[Term]:
         """What is said of orders of arrays, at indices that an invocation reads and at those of one that is `moved`."""
         found: list[Term] = []
         for (buffer, order), (first, many) in self.orders.items():
@@ -355,7 +354,8 @@ class Encoding:
                 items = [z3.Select(self.env[buffer], x) for x in at]
             elif buffer.space == ir.AddressSpace.STORAGE and buffer not in self.written:
                 items = [self.content(buffer)(x) for x in at]
-                self.looked_at.setdefault(buffer, []).extend(at)
+                if not self._trial:
+                    self.looked_at.setdefault(buffer, []).extend(at)
             else:
                 items = [self.free(path, z3.BitVecSort(32)) for _ in at]
             found = items[0] if node.lanes == 1 else tuple(items)

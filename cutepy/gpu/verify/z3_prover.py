@@ -208,7 +208,7 @@ class _Prover:
     def _other_facts(self) -> list[Term]:
         if not self.other:
             return []
-        between = self.encoding.ascends(lambda index: z3.substitute(index, *self.other))
+        between = self.encoding.order_facts(lambda index: z3.substitute(index, *self.other))
         return [*[z3.substitute(f, *self.other) for f in self.encoding.facts], *between]
 
     # Asking, and what to make of the answer

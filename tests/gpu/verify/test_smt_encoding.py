@@ -255,6 +255,20 @@ def test_what_is_said_of_the_order_of_an_array_holds_of_the_elements_of_one_invo
     assert said_by_z3(body(), 1, reads=data) != "proven"
 
 
+def test_trial_runs_of_a_loop_take_no_share_of_what_is_said_of_an_array() -> None:
+    """The order of an array is told for eight indices: those of the body itself, not of the run that looks at it."""
+    data = Buffer("data", u32, 65)
+    said = Elements(ElementOrder.ASCENDING, data, const(0), const(65), "data is ascending")
+
+    def body(y: Buffer) -> tuple[Stmt, ...]:
+        others = tuple(Let(var(f"other{i}"), load(data, K * 8 + i)) for i in range(3))
+        falls = load(data, K * 8 + 6) > load(data, K * 8 + 7)
+        looped = (*others, Assign(R, R + 1), put(cast(falls, u32), y))
+        return said, Declare(R, const(0)), For(K, const(0), const(4), const(1), looped)
+
+    assert said_by_z3(body, 1, reads=data) == "proven"
+
+
 def kept(*body: Stmt, racing: str = "") -> str:
     """Whether every read of x is inside."""
     kernel = kernel_of(*body, put(TID), grid=1)
