@@ -131,6 +131,7 @@ NEED = {
         test_composed.py
         test_conformance.py::test_cute_gives_the_same_of_other_operations
         test_convert.py::test_a_swizzled_layout_needs_selects_alone
+        test_convert.py::test_a_tile_too_large_for_memory_is_shuffled
         test_convert.py::test_across_subgroups_it_goes_through_memory
         test_convert.py::test_all_pairs_of_fragments
         test_convert.py::test_an_accumulator_becomes_an_operand
