@@ -265,7 +265,7 @@ def _more_modes(call: str, layout: Layout, mode: Layout | int, up_to: int | None
     wanted = mode if type(mode) is int else up_to
     if isinstance(wanted, int) and wanted > MOST_MODES:
         raise LayoutError(f"{call}({layout}, {mode}, {up_to}): a layout of {wanted} modes; at most {MOST_MODES}")
-    if type(mode) is int:
+    if type(mode) is int and up_to is None:
         return [_make(1, 0)] * (mode - layout.rank)
     if not isinstance(mode, Layout) or not (up_to is None or type(up_to) is int):
         raise LayoutError(f"{call}({layout}, {mode!r}, {up_to!r}): a mode is a layout, a rank a whole number")
