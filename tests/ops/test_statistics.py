@@ -1,6 +1,7 @@
 """Variance, log-sum-exp, norms and cumulative folds of random operands against NumPy in f64; empty ones; refusals."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,11 @@ def test_what_is_refused() -> None:
     for call in (lambda: ops.cumsum(x, 2), lambda: ops.var(x, (0, 0)), lambda: ops.logsumexp(x.astype("complex64"))):
         with pytest.raises(TensorError):
             call()
+
+
+@pytest.mark.parametrize("columns", [5, 1 << 16])
+def test_the_sum_of_no_exponential_is_less_than_all(columns: int, home: Any) -> None:
+    """Also where splits of a row, or all of them, hold nothing but -inf."""
+    x = np.full((3, columns), -np.inf, np.float32)
+    x[0, 2], x[2, -1] = 3, np.inf
+    assert ops.logsumexp(home(x), 1).numpy().tolist() == [3, -np.inf, np.inf]
