@@ -59,6 +59,6 @@ def deuteranope(one: str, other: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of WCAG 2."""
-    low, high = sorted(times(_XYZ, linear(color))[1] for color in (one, other))
+    """The contrast ratio of WCAG 2, by its own four digits of the luminance."""
+    low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in map(linear, (one, other)))
     return (high + 0.05) / (low + 0.05)

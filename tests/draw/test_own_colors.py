@@ -4,7 +4,7 @@ import re
 
 import pytest
 from colors import contrast
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cutepy import Layout
@@ -20,6 +20,7 @@ HEX = st.integers(0, 0xFFFFFF).map("{:06x}".format)
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @given(digits=HEX, fade=st.sampled_from("hij"))
+@example(digits="0013e6", fade="h")
 def test_text_can_be_read_on_any_colour(theme: str, digits: str, fade: str) -> None:
     ink, shown = palette.value("ink", theme), palette.value(fade + digits, theme)
     assert contrast(ink, shown) >= 4.5
