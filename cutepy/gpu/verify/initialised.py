@@ -23,8 +23,8 @@ from .model import Access, BranchModel, Domain, Fence, Item, LoopModel, Model, R
 from .verdict import Claim, Status, Verdict, Witness, concluded
 
 #: Kinds of iterations of one loop, and of all loops that stand in one another; entries of one table, and of all tables
-#: before no further workgroup is tried; how many a search for a bound counts for.
-_KINDS, _NESTED, _ROWS, _ENTRIES, _SEARCH = 1 << 11, 1 << 14, 1 << 20, 1 << 24, 1 << 14
+#: before no further workgroup is tried; how many a search for a bound counts for, and a look at an access at least.
+_KINDS, _NESTED, _ROWS, _ENTRIES, _SEARCH, _LOOK = 1 << 11, 1 << 14, 1 << 20, 1 << 24, 1 << 14, 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,6 +301,7 @@ class _Run:
         model = self.model
         values = (access.index, *guards)
         ids = {i for i in model.ids_of(values) if i not in scope.ids and i not in model.workgroup_ids}
+        self.entries += _LOOK
         own = model.domain(ids, each=model.threads * access.lanes, most=_ROWS)
         if not own.complete:
             return None

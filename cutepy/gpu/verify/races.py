@@ -24,6 +24,9 @@ from .model import MOST, Access, Domain, Model, SampleData, typed
 from .replay import met
 from .verdict import Claim, Status, Verdict, concluded, counted
 
+MOST_ENTRIES = 1 << 25
+"""Entries of the tables of all searches for a conflict between two barriers over one array."""
+
 
 def unmoved(accesses: Sequence[Access]) -> tuple[Access, ...]:
     """The accesses without what the launch adds to all their indices alike, such as the offset of a view: two indices
@@ -56,7 +59,8 @@ def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -
     known = not model.unknowns([a.index for a in scene.accesses])
     # 1. Fewer guards, fewer kinds: no conflict there is none at all. With all guards the turns of a long loop are too
     # many kinds to try, as in `double_buffered` of tests/gpu/test_proofs.py.
-    if known and _search_phase(scene, None, loose=True) is True:
+    entries = [0]
+    if known and _search_phase(scene, None, entries, loose=True) is True:
         return Answer()
     if not any(a.moved for a in scene.accesses):
         # 2. One thread alone, or an owner for each address.
@@ -68,13 +72,16 @@ def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -
     if len(possible) < len(accesses):
         return _checked(model, phase, possible)
     # 4. Every kind of workgroup and iteration.
-    return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
+    return decide(model, scene.accesses, lambda data: _search_phase(scene, data, entries))
 
 
-def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False) -> Counterexample | bool:
+def _search_phase(
+    scene: Scene, data: SampleData | None, entries: list[int], *, loose: bool = False
+) -> Counterexample | bool:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
     this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
-    both: so more may happen, in fewer kinds."""
+    both: so more may happen, in fewer kinds. `entries` adds up those of the tables: beyond `MOST_ENTRIES` no further
+    kind is tried."""
     model, indices = scene.model, scene.relative_indices()
     guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
     if loose:
@@ -90,6 +97,9 @@ def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False)
     alike = [points.of(e) for e in dict.fromkeys(parts) if not mixed and all(map(scene.is_shared, model.leaves(e)))]
     seen: set[bytes] = set()
     for numbers in domain.chunks(each, alike):
+        entries[0] += len(numbers) * each
+        if entries[0] > MOST_ENTRIES:
+            return False
         ids = domain.at(numbers)
         tables = []
         for index, known, mine in zip(indices, guards, own, strict=True):

@@ -7,7 +7,7 @@ import cutepy.gpu.verify.model as search
 from cutepy import gpu
 from cutepy.gpu.ir import Buffer, Expr, For, Kernel, Store, binary, builtin, const, select, var
 from cutepy.gpu.trace.kernel import KernelFunction
-from cutepy.gpu.verify import Status, verify
+from cutepy.gpu.verify import Status, races, verify
 from cutepy.gpu.verify.races import check_groups
 from cutepy.gpu.verify.shared_values import understood
 from cutepy.tensor import Tensor
@@ -132,3 +132,23 @@ def test_workgroups_apart_are_not_threads_apart() -> None:
     assert answer.status is Status.PROVEN and not single
     found = verify(kernel, prover="cutepy").verdicts
     assert [str(v.status) for v in found if v.claim == "no races"] == ["refuted"]
+
+
+@pytest.mark.parametrize(("entries", "said"), [(1 << 25, "proven"), (1 << 8, "undecided")])
+def test_kinds_that_are_too_many_to_be_tried_are_left_open(
+    monkeypatch: pytest.MonkeyPatch, entries: int, said: str
+) -> None:
+    """Squares of the group decide which thread writes where: no owner is read off, each kind of group is tried."""
+
+    @gpu.kernel
+    def by_squares(y: Tensor) -> None:
+        gpu.launch(grid=32, threads=8)
+        shared, g = gpu.shared("u32", 8), gpu.workgroup.x
+        for k in gpu.loop(4):
+            shared[gpu.thread ^ (g * g * 3 % 7 + k * k) % 8] = k
+            gpu.barrier()
+        y[g * 8 + gpu.thread] = shared[gpu.thread]
+
+    monkeypatch.setattr(races, "MOST_ENTRIES", entries)
+    found = by_squares.verify(u(256), prover="cutepy").verdicts
+    assert [str(v.status) for v in found if v.claim == "no races" and v.array != "y"] == [said]
