@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import ceil, inf, log2, prod
+from operator import itemgetter
 
 from ...layout import ceil_div
 from ...tensor import as_dtype
@@ -214,6 +215,7 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
                 took += SECOND_START_US + 4 * (splits + 1) * m * n * batch / STORED_BYTES_PER_US
             if took < least:
                 least, best, parts = took, plan, splits
+            # What one part took tells whether further counts are worth a look: the list grows while it is walked.
             if splits == 1 and not counts and tiles <= 2 * PROCESSORS and in_parts_us < least:
                 tried += _parts(problem, plan)[1:]
     return least, best, parts
@@ -296,15 +298,14 @@ def _quickest(problem: ProductProblem, fused: bool) -> Plan:
         return _of_one_row(problem)
     fused &= work < LARGE_PRODUCT
     if fused and problem.m > FEW_ROWS and problem.k >= LONG_K_OF_FUSED and work > ANYWHERE_PRODUCTS:
-        return min((_of_parts(problem, plan) for plan in PLANS_OF_PARTS), key=lambda plan: predicted_us(problem, plan))
+        return in_parts(*min((_least_of_parts(problem, plan) for plan in PLANS_OF_PARTS), key=itemgetter(0))[1:])
     plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else PLANS
     return least_of(problem, (*plans, *_few_rows(problem, fused)))
 
 
-def _of_parts(problem: ProductProblem, plan: Plan) -> Plan:
-    """The plan with k in the count of parts, two at least, that should take the least time."""
-    counts = [count for count in _parts(problem, plan) if count > 1] or [parts_of(problem.k, plan.tile[2], 2)]
-    return in_parts(*_least(problem, (plan,), counts)[1:])
+def _least_of_parts(problem: ProductProblem, plan: Plan) -> tuple[float, Plan, int]:
+    """`_least` by this plan with k in two parts or more."""
+    return _least(problem, (plan,), _parts(problem, plan)[1:] or [parts_of(problem.k, plan.tile[2], 2)])
 
 
 def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:

@@ -29,6 +29,7 @@ from ...tensor import (
     with_layout,
 )
 from .. import Device, Expr, KernelFunction
+from ..operations.domain import vectors_divide
 from ..operations.operand import ExecutionSite
 from .cost_model import is_few
 from .epilogue import Beside, Epilogue, epilogue_kernel
@@ -71,8 +72,7 @@ def near(name: str, tensor: Tensor, usual: int) -> Near:
         return name, int(is_row_major(tensor)) if first[1 - usual] else usual, 0
     apart = [step for other, of_mode in enumerate(steps) if other != mode for _, step in of_mode]
     numbers = [tensor.offset, *(n for n, _ in steps[mode]), *apart]
-    # Of their sum: calls of other sizes are asked one question, not as many as there are numbers.
-    return name, mode, 4 if len(steps[mode]) == 1 and sum([number % 4 for number in numbers]) == 0 else 1
+    return name, mode, 4 if len(steps[mode]) == 1 and vectors_divide(numbers) else 1
 
 
 def accesses(

@@ -227,8 +227,13 @@ def vector_width(tensors: Sequence[Tensor]) -> int:
         if not (near or 0 in apart):
             return 1
         numbers += *near, *apart, t.offset
-    # Of their sum: calls of other sizes are asked one question, not as many as there are numbers.
-    return 1 if sum([number % VECTOR for number in numbers]) else VECTOR
+    return VECTOR if vectors_divide(numbers) else 1
+
+
+def vectors_divide(numbers: Sequence[int]) -> bool:
+    """Whether `VECTOR` divides all numbers: one question of what is left together, not one of each number, for calls of
+    other sizes ask it again."""
+    return sum([number % VECTOR for number in numbers]) == 0
 
 
 def tiling_of(

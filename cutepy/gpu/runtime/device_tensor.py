@@ -187,6 +187,11 @@ SMALL_ARRAY = 1 << 20
 where that of the step before was, with the bind groups made for it."""
 
 
+def uploaded(device: Device, memory: Array, name: str) -> DeviceBuffer:
+    """The elements of an array on a device, in memory of the pool where they are few."""
+    return device.upload(memory, name, pooled=memory.nbytes <= SMALL_ARRAY)
+
+
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
     """A copy of an array or of a tensor in the memory of a device, with the same shape and strides.
 
@@ -210,7 +215,7 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     engine = tensor.engine
     assert isinstance(engine, ViewEngine)
     target = device if device is not None else default_device()
-    buffer = target.upload(engine.memory, name or engine.name, pooled=engine.memory.nbytes <= SMALL_ARRAY)
+    buffer = uploaded(target, engine.memory, name or engine.name)
     there = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
     return Tensor(there, tensor.layout, tensor.offset + engine.origin)
 

@@ -27,7 +27,7 @@ from ...tensor.tensor import Tensor
 from ..ir import Kernel
 from ..ir.operators import U32_LIMIT
 from ..ir.weak import SCALARS
-from ..runtime.device_tensor import SMALL_ARRAY, DeviceEngine, settled
+from ..runtime.device_tensor import DeviceEngine, settled, uploaded
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
 from .sizes import LARGEST, Facts
@@ -396,16 +396,16 @@ def launch_on_device(program: Program, call: BoundArguments, params: Mapping[str
     """Launch over the device's buffers. A host array is uploaded before, and where the kernel writes it, the elements
     that it changed are stored afterwards: memory between the elements of a view is others' to write meanwhile.
     """
-    uploaded: dict[int, Array] = {}
+    copies: dict[int, Array] = {}
     buffers = []
     for slot, engine in enumerate(call.engines):
         if isinstance(engine, DeviceEngine):
             buffers.append(engine.buffer)
         else:
-            held = uploaded[slot] = np.array(engine.memory, order="C")
-            buffers.append(device.upload(held, engine.name, pooled=held.nbytes <= SMALL_ARRAY))
+            copies[slot] = np.array(engine.memory, order="C")
+            buffers.append(uploaded(device, copies[slot], engine.name))
     device.launch(program, buffers, [params[p.name] for p in program.params])
-    for slot, before in uploaded.items():
+    for slot, before in copies.items():
         engine = call.engines[slot]
         if isinstance(engine, ViewEngine) and program.bindings[slot].access == "read_write":
             after = buffers[slot].read(before.dtype, len(before))
