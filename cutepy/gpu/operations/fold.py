@@ -81,8 +81,8 @@ class FoldPlan:
     width: int = 1
     """Neighbours in memory that a thread accesses at once, where the tensor is aligned."""
     staged: Layout | None = None
-    """(thread, value) to the index in a tile by which its elements go through shared memory: of a thread a row those
-    that neighbouring threads own are far apart in memory."""
+    """(thread, value) to the index in a tile by which threads copy it to shared memory and back, coalesced; None where
+    each thread loads and stores what it owns."""
 
     def __str__(self) -> str:
         rows, columns = self.tile
@@ -113,8 +113,8 @@ class FoldPlan:
         return conflict_free((rows, lanes), [stored, *accesses]).layout
 
     @property
-    def stage(self) -> Layout:
-        """(row, column) to a place in shared memory: whole rows, those of neighbouring threads in different banks."""
+    def staged_layout(self) -> Layout:
+        """The layout in shared memory of a staged tile: whole rows, neighbouring threads' in different banks."""
         rows, columns = self.tile
         return Layout((rows, columns), (columns + (VECTOR if self.width > 1 else 1), 1))
 
@@ -195,7 +195,7 @@ def plan_of_staged_rows(rows: int, columns: int, width: int) -> FoldPlan:
     """The plan of tiles of which each thread has a row, brought by all of them through shared memory.
 
     >>> plan = plan_of_staged_rows(64, 32, 1)
-    >>> print(plan, plan.staged, plan.stage)
+    >>> print(plan, plan.staged, plan.staged_layout)
     tiles of (64,32), (thread, value) (64,(1,32)):(1,(0,64)) ((32,2),(32,1)):((64,1),(2,0)) (64,32):(33,1)
     """
     _, staged = _tile_of_factors([(1, columns), (0, rows)], width, rows, rows)

@@ -60,15 +60,15 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
             with gpu.when(t * wide < rows.columns):
                 step(t, mine)
 
-    # All loads are under way before the first element is looked at. Beyond the row there is nothing, of which exp is 0.
-    staged = gpu.shared("f32", plan.stage) if plan.staged else None
+    # All loads are issued before the first value is used. Columns beyond the row are -inf, of which exp is 0.
+    staged = gpu.shared("f32", plan.staged_layout) if plan.staged else None
     each(lambda t, mine: rows.bring(x, (t,), mine, staged))
 
-    def end(t: int, mine: Tensor) -> None:
+    def mask_beyond(t: int, mine: Tensor) -> None:
         exists = rows.exists((t,))
         transform(mine, rows.within, mine, op=lambda v, j: gpu.select(exists(j), v, float("-inf")))
 
-    each(end)
+    each(mask_beyond)
     # The greatest element, then the sum below it, each over the registers and then over the lanes of a row. Of a NaN
     # the sum is NaN, whatever the greatest is.
     scratch = gpu.shared("f32", plan.scratch) if plan.lanes > 1 else None
