@@ -294,6 +294,26 @@ def test_turns_that_may_be_too_many_are_warned_of_once(device: Device) -> None:
     assert (y.numpy() == 100).all()
 
 
+def test_waits_that_a_driver_ends_are_warned_of(device: Device) -> None:
+    """A wait for what nobody writes ends on such a driver alone; a launch that waits for what is there is right."""
+
+    @gpu.kernel
+    def wait(y, flag):
+        gpu.launch(grid=1, threads=1)
+        while gpu.atomic_load(flag, 0) == 0:
+            pass
+        y[0] = 1
+
+    ends = "llvmpipe" in device.adapter.name
+    for there in [1, 0] if ends else [1]:
+        y, flag = (gpu.array(np.full(1, n, np.uint32), device=device) for n in (0, there))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            wait(y, flag)
+        assert y.numpy() == 1
+        assert [str(s.message).split(":")[0] for s in said] == ["wait"] * (ends and there)
+
+
 def test_views_that_share_no_element_go_together(device: Device) -> None:
     @gpu.kernel
     def both(x, y):

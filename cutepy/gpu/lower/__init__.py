@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from ...tensor.dtypes import DType, MatrixType, f16, f32, i32, u32
 from .. import ir
 from ..ir import Kernel, check
+from ..ir.waits import waiting
 from ..runtime.program import Access, Binding, ParamType, Program, ProgramParam
 from ..targets.wgsl import Dialect, write_wgsl
 from .branch_on_predicates import branch_on_predicates
@@ -96,6 +97,7 @@ def compile_kernel(
         lanes=kernel.lanes,
         guarded=guarded,
         loops=loop_bounds(ready),
+        waits=tuple(dict.fromkeys([wait.loop.place or "unknown" for wait in waiting(kernel)])),
         subgroup=kernel.subgroup,
         sized=write_wgsl(ready, dialect, guarded=guarded, to_run=True, sized=True).text if asks else "",
     )

@@ -204,7 +204,7 @@ class Device:
         self._scratch: OrderedDict[tuple[int, int], Memory] = OrderedDict()
         self._hasty = False
         self._faults = faults_of(adapter)
-        self._warned: set[Program] = set()
+        self._warned: set[tuple[str, Program]] = set()
         self._checked: set[tuple[Program, tuple[float, ...]]] = set()  # launches that meet no fault, or were warned of
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)
@@ -630,7 +630,9 @@ class Device:
 
     def check_faults(self, program: Program, params: Sequence[float]) -> None:
         """Refuse, or warn of, a launch that meets a fault of the driver. Raises DeviceError."""
-        if self._faults and program.loops and (launch := (program, tuple(params))) not in self._checked:
+        if not (self._faults and (program.loops or program.waits)):
+            return
+        if (launch := (program, tuple(params))) not in self._checked:
             check_faults(self._faults, self._warned, program, params)
             if len(self._checked) >= PIPELINES_KEPT:
                 self._checked.clear()

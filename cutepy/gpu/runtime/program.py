@@ -195,8 +195,8 @@ class Program:
     every index in its array, for a device whose modules have no checks. A subgroup has `lanes` threads or more, and
     `subgroup` exactly, where these are not 0; where `subgroup` is given, `lanes` is no less, so either has the device's
     size measured. `sized` is a source as `wgsl` is, which requires `subgroup` of a device with subgroup-size-control,
-    "" where none was printed. `loops` are its loops with a known bound. A program for unknown sizes
-    has a `plan`, and a `grid` of the most workgroups that it may have.
+    "" where none was printed. `loops` are its loops with a known bound, `waits` the places of loops that wait for
+    other invocations. A program for unknown sizes has a `plan`, and a `grid` of the most workgroups that it may have.
 
     >>> scale = ProgramParam("a", "f32")
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(scale,))
@@ -216,6 +216,7 @@ class Program:
     lanes: int = 0
     guarded: bool = False
     loops: tuple[LoopBound, ...] = ()
+    waits: tuple[str, ...] = ()
     plan: LaunchPlan | None = None
     subgroup: int = 0
     sized: str = ""
