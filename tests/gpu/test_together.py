@@ -83,3 +83,10 @@ def test_it_is_short(name: str) -> None:
     text = (example_cases.FOLDER / "together.py").read_text()
     kernel = text[text.index(f"def {name}") :].split("\n\n\n")[0].rstrip()
     assert kernel.count("\n") <= 30
+
+
+def test_stream_k_is_in_bounds_at_a_size_of_which_not_every_workgroup_is_tried() -> None:
+    """Its counters begin where sums may wrap; guards bound what they name, and quotients of it are rounded down."""
+    blocks = [np.zeros((2048, 2048), np.float32) for _ in "ABC"]
+    found = together.stream_k.verify(*blocks, groups=33, prover="cutepy")
+    assert not [v for v in (*found.undecided, *found.refuted) if v.claim == Claim.IN_BOUNDS], found

@@ -24,6 +24,7 @@ from ..ir import (
     Load,
     Param,
     Select,
+    UnknownVar,
     Var,
     binary,
     conjuncts,
@@ -372,7 +373,8 @@ def reach(model: Model, value: Expr, facts: GuardFacts, less: Var | None = None)
     # A quotient of what is not negative is none either.
     signed_ = [atom for atom in sum_of(model, value).terms if range_of(atom)[0] < 0 and _divided(model, atom, facts)]
     facts = replace(facts, limits=(*[Affine({atom: -1}, taken.constant) for atom in signed_], *facts.limits))
-    for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
+    spelled = _spellings(restrict(sum_of(model, value), facts.mask), facts)
+    for form in (*spelled, *[_with_quotients(model, form, facts) for form in spelled]):
         # Any spelling that is exact gives a valid bound; the tightest of all counts.
         sum_ = form.exact(whole, range_of, facts.limits)
         if sum_ is not None:
@@ -403,6 +405,20 @@ def _by_numerators(model: Model, sum_: Form, facts: GuardFacts) -> Iterator[Inte
         yield -(-low // c), high // c
 
 
+def _with_quotients(model: Model, form: Wrapping, facts: GuardFacts) -> Wrapping:
+    """The sum, its quotients y // c in the bounds that guards give to y: rounded down, which a sum of y is not."""
+    for atom, k in tuple(form.terms.items()):
+        if (divided := _divided(model, atom, facts)) is not None:
+            c, numerator = divided
+            limits = near(numerator.terms, facts.limits)
+            least, most = numerator.lower(range_of, limits) // c, numerator.upper(range_of, limits) // c
+            (low, high), unchanged = range_of(atom), np.zeros_like(form.constant)
+            if least > low or most < high:
+                inside = UnknownVar(atom, atom.dtype, 1, max(low, least), min(high, most))
+                form = form.plus(Congruent({atom: -k, inside: k}, unchanged))
+    return form
+
+
 def _divided(model: Model, atom: Expr, facts: GuardFacts) -> tuple[int, Form] | None:
     """By what, and of what a quotient is one, an integer sum that is not negative; None for anything else."""
     if not isinstance(atom, Binary) or atom.op not in ("//", ">>") or not isinstance(atom.right, Const):
@@ -422,11 +438,22 @@ def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     wrap."""
     found = [form, *_taken_apart(form, facts)]
     for meant, atom in facts.names:
-        named: Wrapping = Congruent({atom: 1}, np.zeros_like(form.constant))
         # Where the form holds k times a sum that a guard names, k times the name may stand for it.
         factors = {form.terms[a] // c for a, c in meant.terms.items() if a in form.terms and form.terms[a] % c == 0}
-        found += [form.plus(meant, -factor).plus(named, factor) for factor in sorted(factors)]
+        for name in (atom, *_narrower(meant, atom, facts)) if factors else ():
+            named: Wrapping = Congruent({name: 1}, np.zeros_like(form.constant))
+            found += [form.plus(meant, -factor).plus(named, factor) for factor in sorted(factors)]
     return found
+
+
+def _narrower(meant: Wrapping, atom: Expr, facts: GuardFacts) -> list[Expr]:
+    """An unknown that is what a guard names, in the bounds that the guards give to the sum that it is meant as."""
+    sum_ = meant.exact(domain(atom.dtype), range_of, facts.limits)
+    if sum_ is None:
+        return []
+    least, most = sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits)
+    low, high = range_of(atom)
+    return [UnknownVar(atom, atom.dtype, 1, max(low, least), min(high, most))] if (least, most) != (low, high) else []
 
 
 def _taken_apart(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:

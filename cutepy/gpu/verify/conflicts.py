@@ -544,9 +544,9 @@ class Scene:
         }
         return self.model.domain(ids, each=each, extents=extents)
 
-    def own_domain(self, access: Access) -> Domain:
-        """The iterations of an access that each thread runs through at its own pace."""
-        ids = self.model.ids_of((access.index, *access.guards))
+    def own_domain(self, values: Iterable[Expr]) -> Domain:
+        """The iterations in `values` that each thread runs through at its own pace."""
+        ids = self.model.ids_of(values)
         return self.model.domain({i for i in ids if not self.is_shared(i)}, each=self.model.threads)
 
     def relative_indices(self) -> list[Expr]:
