@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402  found by the path above
 from attention import attention, rows_of  # noqa: E402
 from layer_norm import layer_norm  # noqa: E402
 
-from cutepy import Layout, Tensor, composition, gpu, local_tile, ops  # noqa: E402
+from cutepy import Layout, Tensor, _, composition, gpu, local_tile, ops  # noqa: E402
 
 GELU = "0.5 * s * (1 + tanh(0.7978845608028654 * (s + 0.044715 * s * s * s)))"
 
@@ -44,8 +44,18 @@ def embed(ids, tokens, positions, out):  # ids (rows,), tokens (vocab, n), posit
         out[gpu.workgroup.x, j] = tokens[row, j] + positions[gpu.workgroup.x, j]
 
 
-attend = gpu.kernel(sizes=dict.fromkeys("QKVO", "(T,64,H)"))(attention.function)
-"""Attention of heads of 64, for all lengths."""
+def attend(qkv, mixed, *, rows):  # (length, 3 width) and (length, width), of heads of 64
+    """Causal attention of Q, K and V that lie beside one another."""
+    across = mixed.shape[1] // 64
+    heads = [local_tile(x, (_, 64), (0, _)) for x in (qkv, mixed)]
+    q, k, v, o = (local_tile(heads[x], (_, _, across), (0, 0, n)) for x, n in ((0, 0), (0, 1), (0, 2), (1, 0)))
+    attention.function(q, k, v, o, causal=True, rows=rows)
+
+
+def normal(x, gain, bias, y):  # (rows, n), (n), (n), (rows, n)
+    """Layer norm of each row."""
+    each = Layout(x.shape, (0, 1))
+    layer_norm.function(x, composition(gain, each), composition(bias, each), y)
 
 
 class Model:
@@ -54,8 +64,8 @@ class Model:
     def __init__(self, layers: int, width: int, vocab: int, context: int) -> None:
         g = np.random.default_rng(0)
         self.width, self.heads = width, width // 64
-        of_rows = dict.fromkeys(("x", "gain", "bias", "y"), f"(R,{width})")
-        self.norm = gpu.kernel(sizes=of_rows)(layer_norm.function)
+        self.norm = gpu.kernel(sizes=dict.fromkeys("xy", f"(R,{width})"))(normal)
+        self.attend = gpu.kernel(sizes={"qkv": f"(T,{3 * width})", "mixed": f"(T,{width})"})(attend)
 
         def random(*shape: int, scale: float = 0.02) -> np.ndarray:
             return (g.standard_normal(shape) * scale).astype(np.float32)
@@ -69,7 +79,7 @@ class Model:
                 "up": random(width, 4 * width), "up_bias": random(4 * width),
                 "down": random(4 * width, width), "down_bias": random(width),
             }
-            for _ in range(layers)
+            for _round in range(layers)
         ]  # fmt: skip
         self.table, self.positions = random(vocab, width), random(context, width)
         self.final = {"norm": 1 + random(width), "bias": random(width)}
@@ -80,14 +90,8 @@ class Model:
     def normal(self, x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
         """Layer norm of each row."""
         y = gpu.empty(x.shape)
-        rows = Layout(x.shape, (0, 1))
-        self.norm(x, composition(gain, rows), composition(bias, rows), y)
+        self.norm(x, gain, bias, y)
         return y
-
-    def heads_of(self, x: Tensor, part: int, rows: int) -> Tensor:
-        """Q, K or V of a (rows, 3 width) product as (rows, 64, heads)."""
-        mine = local_tile(x, (rows, self.width), (0, part))
-        return composition(mine, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
 
     def forward(self, ids: Tensor) -> Tensor:
         """Scores of the vocabulary for the last token, (1, vocab)."""
@@ -98,9 +102,7 @@ class Model:
             h = self.normal(x, layer["norm1"], layer["bias1"])
             qkv = ops.matmul(h, layer["qkv"], epilogue="c + bias", bias=layer["qkv_bias"])
             mixed = gpu.empty((rows, self.width))
-            parts = [self.heads_of(qkv, i, rows) for i in range(3)]
-            into = composition(mixed, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
-            attend(*parts, into, causal=True, rows=rows_of(rows, self.heads))
+            self.attend(qkv, mixed, rows=rows_of(rows, self.heads))
             x = ops.matmul(mixed, layer["out"], epilogue="c + bias + x", bias=layer["out_bias"], x=x)
             h = self.normal(x, layer["norm2"], layer["bias2"])
             up = ops.matmul(h, layer["up"], epilogue=GELU.replace("s", "(c + bias)"), bias=layer["up_bias"])
@@ -151,7 +153,7 @@ class Model:
 def timed(run: Callable[[], object], wait: Callable[[], object], rounds: int) -> tuple[float, float]:
     """Seconds of a call until the device is done, and until the host is: medians."""
     whole, host = [], []
-    for _ in range(rounds):
+    for _round in range(rounds):
         wait()
         begin = time.perf_counter()
         run()
@@ -169,7 +171,7 @@ def at_lengths(model: Model, count: int, longest: int) -> str:
     for length in pick.sample(range(1, longest + 1), min(count, longest)):
         numbers = (np.arange(length) % len(model.table)).astype(np.uint32)
         ids, before, took = gpu.array(numbers), device.stats.compiled, []
-        for _ in range(4):
+        for _round in range(4):
             device.wait()
             begin = time.perf_counter()
             scores = model.forward(ids)
@@ -276,7 +278,7 @@ def main() -> None:
         first = time.perf_counter() - begin
         wanted = model.expected(numbers)
         error = float(np.abs(scores - wanted).max() / np.abs(wanted).max())
-        for _ in range(3):
+        for _round in range(3):
             model.forward(ids)
         wall, host = timed(lambda ids=ids: model.forward(ids), device.wait, asked.rounds)
         alone = 0.0
@@ -295,7 +297,7 @@ def main() -> None:
         other = torch_forward(model, tokens)
         if other is not None:
             run, wait = other
-            for _ in range(5):
+            for _round in range(5):
                 run()
             there, there_host = timed(run, wait, asked.rounds)
             line += f"; torch wall {there * 1e3:.2f} ms, host {there_host * 1e3:.2f} ms, "

@@ -96,7 +96,7 @@ def for_all_lengths(width):
 
 def rows_of(length, heads):
     """Rows of a tile: half as many where a GPU, of 132 processors here, has less than two tiles for each."""
-    return ROWS if heads * ceil_div(length, ROWS) >= 256 else ROWS // 2
+    return ROWS if heads * -(-length // ROWS) >= 256 else ROWS // 2
 
 
 def along(rows, columns):

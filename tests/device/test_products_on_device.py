@@ -1,6 +1,7 @@
 """Products of any shape on a device: every plan around its tiles' edges, batches, vectors, the same bits every time."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,32 @@ def test_bytes_on_a_device_stay_there(device: Device, size: tuple[int, int, int]
         moved = np.moveaxis(numbers.numpy(), axis, -1)
         bytes_of = np.ascontiguousarray(moved).view(np.int8)[..., : x.numpy().shape[axis]]
         np.testing.assert_array_equal(np.moveaxis(bytes_of, -1, axis), x.numpy())
+
+
+@pytest.mark.on_dawn((3, 40, 300))
+@pytest.mark.parametrize("size", [(1, 40, 300), (3, 40, 300), (24, 64, 512), (17, 100, 130), (16, 2048, 2048)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_few_rows_with_an_epilogue(device: Device, size: tuple[int, int, int], turned: bool) -> None:
+    """One launch on a discrete GPU, or in parts where that takes less; a product of more rows has compiled it."""
+    own, (m, n, k), g = gpu.open_device(device.adapter), size, np.random.default_rng(3)
+    own.adapter = replace(own.adapter, kind="DiscreteGPU")
+    try:
+        b, bias = g.standard_normal((k, n), np.float32), g.standard_normal(n, np.float32)
+        stored, there = (gpu.array(x, device=own) for x in (b.T.copy() if turned else b, bias))
+        right = ops.permute(stored, (1, 0)) if turned else stored
+        compiled = []
+        for rows in (100, m):
+            a, x = g.standard_normal((rows, k), np.float32), g.standard_normal((rows, n), np.float32)
+            given, residual = (gpu.array(each, device=own) for each in (a, x))
+            with own.profiled() as (_, launches):
+                found = ops.matmul(given, right, epilogue="3 * c + bias + x", bias=there, x=residual)
+            assert error(found.numpy(), 3 * (a.astype(np.float64) @ b) + bias + x) <= 1e-6
+            compiled.append(own.stats.compiled)
+        few = m * n * k < 1 << 25 or turned
+        assert len(launches) == (1 if few else 2), launches
+        assert compiled[1] == compiled[0] or m > 4 or not few
+    finally:
+        own.close()
 
 
 def test_fewer_rows_wait_for_no_sum_of_parts(device: Device) -> None:

@@ -33,6 +33,7 @@ from ..operations.domain import zipped
 from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
+from ..runtime.batch import planning
 from .cost_model import (
     COPIED_PRODUCT,
     FEW_ROWS,
@@ -46,7 +47,7 @@ from .cost_model import (
 )
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_subgroup import matrix_matmul_kernel
-from .launches import add_parts, launch, prepare_parts, with_mode
+from .launches import add_parts, launch, prepare_few_rows, prepare_parts, with_mode
 from .plan import MatrixPlan, Plan, Sums, in_parts, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, in_vectors, new_of_tiles, of_whole_slabs, of_whole_tiles
@@ -201,10 +202,10 @@ def contract_fused(
     tensors = [other for other in others if isinstance(other, Tensor)]
     overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *tensors))
     # Without an axis along which B does not vary there is no row, and none for A no column.
-    if not a.size or overlap or (how.plan is None and not (_repeats(b) and _repeats(a))):
+    if not a.size or overlap or (how.plan is None and not (_repeats(b) or _repeats(a))):
         return False
     groups = axes_of_product((*operands, *tensors))
-    if groups is None or (how.plan is None and not (groups.m and groups.n)):
+    if groups is None or (how.plan is None and row_by_row(place, groups, a.dtype, fused=True)):
         return False
     (a, b, c, *arranged), plan, alone = _resolve_plan(place, groups, (*operands, *tensors), how, fused=True)
     left = iter(arranged)
@@ -254,15 +255,15 @@ class _PlanChoice:
         return plan_for_problem(self.place, one, self.how.sums, fused=self.fused), tuned
 
 
-def row_by_row(place: ExecutionSite, groups: ProductAxes, dtype: DType) -> bool:
+def row_by_row(place: ExecutionSite, groups: ProductAxes, dtype: DType, *, fused: bool = False) -> bool:
     """Whether a product is a sum of products for each row of A: it has no columns, or no rows and is exchanged. Each
     element is then read once, as by a plan of one row, which a discrete GPU has where neighbours in memory are of
-    different sums."""
+    different sums, or an epilogue would be a launch more."""
     if groups.m and groups.n:
         return False
     group, operand = (groups.m, 1) if groups.m else (groups.n, 2)
     longest = max(group, key=lambda piece: piece[0], default=(1, 0, 0))
-    if longest[operand] != 1 or dtype.bits != 32 or not groups.k:
+    if (longest[operand] != 1 and not fused) or dtype.bits != 32 or not groups.k:
         return True
     sums, k = (prod(piece[0] for piece in pieces) for pieces in ((*group, *groups.batch), groups.k))
     device = place.device
@@ -337,14 +338,15 @@ def run_plan(
     epilogue what that makes of it and of others of C's shape.
 
     Where k is summed in parts each goes to a tensor of its own, (m, n, b, part), and a second pass adds them in their
-    order. With runs of B ahead the epilogue is the second pass: such products are small, and a kernel serves them all.
-    The first pass of multiply-adds is by a kernel for these sizes `alone`, or by one for all.
+    order. The first pass of multiply-adds is by a kernel for these sizes `alone`, or by one for all.
     """
     a, b, c = as_planned(place, operands, plan)
-    if plan.splits == 1 and (epilogue is None or isinstance(plan, MatrixPlan) or not plan.ahead):
-        _run(place, (a, b, c), plan, others, epilogue, alone=alone)
-        if isinstance(plan, Plan) and epilogue is not None and not alone and has_parts(place.device, size(a, 1)):
+    if epilogue is not None and isinstance(plan, Plan) and not (plan.ahead or alone) and planning() is None:
+        prepare_few_rows(place, (a, b, c), others, epilogue)
+        if plan.splits == 1 and has_parts(place.device, size(a, 1)):
             prepare_parts(place, c, others, epilogue)
+    if plan.splits == 1:
+        _run(place, (a, b, c), plan, others, epilogue, alone=alone)
         return
     parts = _parts_like(place, with_mode(c, 3), plan)
     if isinstance(plan, MatrixPlan):

@@ -31,11 +31,11 @@ from ...tensor import (
 from .. import Device, Expr, KernelFunction
 from ..operations.domain import vectors_divide
 from ..operations.operand import ExecutionSite
-from .cost_model import is_few
+from .cost_model import is_few, plan_of_few_rows
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
-from .staging import SHORT_K, Orders, of_batch
+from .staging import SHORT_K, Orders, corner, of_batch
 
 Near = tuple[str, int, int]
 """An operand by its name, the mode along which its neighbours are nearest in memory, and how it is accessed along that:
@@ -131,6 +131,19 @@ def launch(
 ) -> None:
     """A product by multiply-adds of A (m,k,b) and B (n,k,b) into C (m,n,b,parts), or what the epilogue makes of it and
     of others (m,n,b); the last modes may be left out. It is by a kernel for these sizes `alone`, or by one for all."""
+    kernel, given, static = _launched(operands, plan, others, epilogue, alone=alone)
+    place.run(kernel, *given, **static)
+
+
+def _launched(
+    operands: tuple[Tensor, Tensor, Tensor],
+    plan: Plan,
+    others: Sequence[Beside],
+    epilogue: Epilogue | None,
+    *,
+    alone: bool,
+) -> tuple[KernelFunction, tuple[object, ...], dict[str, object]]:
+    """The kernel, its arguments and its static arguments."""
     batches = max(t.rank for t in operands) > 2
     a, b, c = (with_mode(t, rank if batches else 2) for t, rank in zip(operands, (3, 3, 4), strict=True))
     beside = tuple([with_mode(t, 3) if batches and isinstance(t, Tensor) else t for t in others])
@@ -138,11 +151,11 @@ def launch(
         # Of a square tile one text serves rows and columns of C: the product of B and A has them exchanged.
         a, b, c = b, a, exchanged(c)
         beside = tuple([exchanged(t) if isinstance(t, Tensor) else t for t in beside])
-    kernel, static = (matmul_kernel, {}) if epilogue is None else (epilogue_kernel, {"epilogue": epilogue})
+    kernel = matmul_kernel if epilogue is None else epilogue_kernel
+    static: dict[str, object] = {"plan": plan} if epilogue is None else {"plan": plan, "epilogue": epilogue}
     given = (a, b, c) if epilogue is None else (a, b, c, beside)
     if alone:
-        place.run(kernel, *given, plan=plan, **static)
-        return
+        return kernel, given, static
     slab = 4 * plan.threads_mnk[2] * plan.ahead if plan.ahead else plan.tile[2]
     of_c = near("C", c, 1)
     lying = near("A", a, of_c[1]), near("B", b, 1 - of_c[1]), of_c  # the usual order, or that of B and A exchanged
@@ -152,7 +165,7 @@ def launch(
     sized = for_strides(kernel, lies, slab if whole else 1, rank=3 if batches else 2)
     across, singly = (lies[0][1] == 1, lies[1][1] == 1, lies[2][1] == 1), (lies[0][2] < 4, lies[1][2] < 4)
     orders = Orders(across, lies[2][2] < 4 and size(a, 1) <= SHORT_K and plan.stores_apart, singly)
-    place.run(sized, *given, plan=plan, orders=orders, **static)
+    return sized, given, {**static, "orders": orders}
 
 
 @gpu.kernel
@@ -197,7 +210,40 @@ def add_parts(
 
 PREPARED_KEPT = 1024
 _PREPARED: WeakKeyDictionary[Device, set[Hashable]] = WeakKeyDictionary()
-"""What a device has compiled by `prepare_parts`, at most so much."""
+"""What a device has compiled by `prepare_parts` and `prepare_few_rows`, at most so much."""
+
+
+def _is_prepared(device: Device, key: Hashable) -> bool:
+    """Whether a device was asked before; it is from now on."""
+    done = _PREPARED.setdefault(device, set())
+    if key in done:
+        return True
+    if len(done) >= PREPARED_KEPT:
+        done.clear()
+    done.add(key)
+    return False
+
+
+def prepare_few_rows(
+    place: ExecutionSite, operands: tuple[Tensor, Tensor, Tensor], others: Sequence[Beside], epilogue: Epilogue
+) -> None:
+    """Compile the kernel of the same product of few rows on a discrete GPU: after a prompt comes a token at a time, and
+    the first then waits for no pipeline. For formulas, which are one object at each call."""
+    device, (a, b, c) = place.device, operands
+    if device is None or device.adapter.kind != "DiscreteGPU" or not epilogue.operation.formula:
+        return
+    plan = plan_of_few_rows(is_row_major(b))
+    tensors = [a, b, c, *[other for other in others if isinstance(other, Tensor)]]
+    key = epilogue, plan, *[(near("others", t, 1), t.dtype, t.rank) for t in tensors]
+    if _is_prepared(device, key):
+        return
+    few = min(plan.tile[0], size(a, 0))
+    a, c, *tensors = [corner(t, (few, size(t, 1))) for t in (a, c, *tensors[3:])]
+    left = iter(tensors)
+    beside = [next(left) if isinstance(other, Tensor) else other for other in others]
+    kernel, given, static = _launched((a, b, c), plan, beside, epilogue, alone=False)
+    with suppress(KernelError):
+        device.prepare(kernel.program(*given, **static, dialect=device.dialect))
 
 
 def prepare_parts(place: ExecutionSite, result: Tensor, others: Sequence[Beside], epilogue: Epilogue) -> None:
@@ -211,13 +257,8 @@ def prepare_parts(place: ExecutionSite, result: Tensor, others: Sequence[Beside]
         tuple([any(leaves(mode.stride)) for mode in mode_layouts(t)]) if isinstance(t, Tensor) else () for t in beside
     ]
     kinds = [(t.dtype, is_row_major(t)) if isinstance(t, Tensor) else type(t) for t in beside]
-    key = epilogue, lies, across, result.dtype, *varies, *kinds
-    done = _PREPARED.setdefault(place.device, set())
-    if key in done:
+    if _is_prepared(place.device, (epilogue, lies, across, result.dtype, *varies, *kinds)):
         return
-    if len(done) >= PREPARED_KEPT:
-        done.clear()
-    done.add(key)
     # The same over little memory of the host: where a kernel is for all sizes, so is its text.
     host, extents = ExecutionSite(None), (8, 8, 1) if lies[2] else (9, 9, 1)
 

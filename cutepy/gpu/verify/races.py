@@ -79,9 +79,9 @@ def _search_phase(
     scene: Scene, data: SampleData | None, entries: list[int], kept: Callable[[Expr], bool] = lambda _guard: True
 ) -> Counterexample | bool:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
-    this together with the thread, what asks for it alone tells the kinds. Guards that are not
-    `kept` are left out: so more may happen, in fewer kinds. `entries` adds up those of the tables: beyond `MOST_ENTRIES` no further
-    kind is tried."""
+    this together with the thread, what asks for it alone tells the kinds. Guards that are not `kept` are left out: so
+    more may happen, in fewer kinds. `entries` adds up those of the tables: beyond `MOST_ENTRIES` no further kind is
+    tried."""
     model, indices = scene.model, scene.relative_indices()
     guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
     guards = [tuple(filter(kept, own)) for own in guards]
