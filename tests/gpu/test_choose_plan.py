@@ -18,6 +18,7 @@ import pytest
 from shares import share
 
 from cutepy.gpu.matmul.cost_model import (
+    FEW_ROWS,
     LARGE_PRODUCT,
     PLANS,
     PLANS_OF_FEW_ROWS,
@@ -70,13 +71,13 @@ def test_what_is_chosen_is_nearly_the_quickest() -> None:
         if took is not None:
             ratios[problem] = took / min(times.values())
     ours = [ratio for problem, ratio in ratios.items() if problem.dtypes[0] == "f32"]
-    assert len(ours) >= 110
-    assert exp(sum(map(log, ours)) / len(ours)) <= 1.03
+    assert len(ours) >= 135
+    assert exp(sum(map(log, ours)) / len(ours)) <= 1.035
     assert max(ours) <= 1.28, max(ratios, key=lambda problem: ratios[problem])
 
 
 def test_few_plans_are_few() -> None:
-    """Products have six plans, or two for few rows; and further ones of few rows: four where k is contiguous in B; two
+    """Products have seven plans, or two for few rows; and further ones of few rows: four where k is contiguous in B; two
     where it is not, two of a short k, three of one row, and one of few multiply-adds. With an epilogue there are
     four, and two or one."""
     sizes = [1, 2, 5, 9, 16, 17, 31, 100, 768, 1000, 2304, 4097]
@@ -86,7 +87,7 @@ def test_few_plans_are_few() -> None:
             below = [p for p in problems if not fused or p.m * p.n * p.k < LARGE_PRODUCT]
             plans = {replace(choose_plan(p, H200, fused=fused), splits=1) for p in below}  # type: ignore[arg-type]
             assert len({p for p in plans if p.ahead}) <= ((2 if along_k else 1) if fused else 4 if along_k else 8)
-            assert len({p for p in plans if not p.ahead}) <= (4 if fused else 7)
+            assert len({p for p in plans if not p.ahead}) <= (4 if fused else 8)
 
 
 def test_an_epilogue_has_a_text_of_its_own_where_k_is_short() -> None:
@@ -103,8 +104,8 @@ def test_few_multiply_adds_have_two_plans() -> None:
     for along_k in (True, False):
         problems = [ProductProblem(*p, across=(True, along_k, True)) for p in product(sizes, repeat=3)]
         few = [p for p in problems if is_few(p.m, p.n, p.k, 1)]
-        assert len({replace(chosen(p), splits=1) for p in few if p.m <= 16}) == 1
-        assert len({replace(chosen(p), splits=1) for p in few if p.m > 16}) == 1
+        assert len({replace(chosen(p), splits=1) for p in few if p.m <= FEW_ROWS}) == 1
+        assert len({replace(chosen(p), splits=1) for p in few if p.m > FEW_ROWS}) == 1
 
 
 def test_one_row_is_read_in_one_pass() -> None:

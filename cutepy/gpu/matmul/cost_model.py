@@ -1,7 +1,7 @@
 """How long a product takes by a plan, and the plan that should take the least: of multiply-adds, or of matrices.
 
-Law: `predicted_us` orders plans as an NVIDIA H200 did, in 3,300 timings of 104 products. What it chooses of `PLANS`
-took 1.03 times as long as the best of all that were timed, in the geometric mean.
+Law: `predicted_us` orders plans as an NVIDIA H200 did, in timings of 148 products. What it chooses of `PLANS` took 1.03
+times as long as the best of all that were timed, in the geometric mean.
 """
 
 from __future__ import annotations
@@ -21,25 +21,22 @@ from .plan import MatrixPlan, Plan, in_parts, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 NARROW = Plan((128, 96, 8), (16, 8), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+WIDE = Plan((64, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+HIGH = Plan((128, 64, 8), (16, 8), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 SQUARE = Plan((64, 64, 32), (8, 8, 2), unrolled=True, lanes=(8, 4))
 TALL = Plan((64, 32, 32), (8, 8, 2), unrolled=True, lanes=(4, 8))
 SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 ANYWHERE, ANYWHERE_OF_FEW = Plan(), Plan((32, 32, 16), (8, 8))
 """Plans that every WebGPU device can run, and for few rows, columns or multiply-adds."""
-PLANS = SMALL, TALL, SQUARE, NARROW, LARGE, WIDE
+PLANS = SMALL, TALL, SQUARE, NARROW, LARGE, WIDE, HIGH
 """Plans for products of any extents."""
 LONG_K = 2048
 """Columns of k from which a product of one row and few columns takes less time in parts."""
-FEW_ROWS = 16
+FEW_ROWS = 24
 """Rows of C up to which there are further plans, `PLANS_OF_FEW_ROWS`."""
-SHORT_K = 512
+SHORT_K = 2048
 """Columns of k up to which the plans are tried whose threads stand along the columns of C."""
-FEW_ROWS_OF_FUSED = 24
-"""Rows of C up to which a product with an epilogue is by one of `PLANS_OF_FEW_ROWS`, or in parts where that takes less:
-by one text for an epilogue, two where k is contiguous in B. On an H200 the launches of GPT-2's products of 17 rows take
-0.7 of the time that two for each did, and those of 32 rows 1.2."""
 PLANS_OF_SHORT_K = (
     Plan((8, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
     Plan((4, 64, 64), (1, 64, 4), unrolled=True, ahead=4),
@@ -104,6 +101,8 @@ ALONE, SIDE_BY_SIDE = 2.5, 21.0
 threads that store neighbours at a time, for what is not coalesced."""
 WAIT_CLOCKS, BEGIN_CLOCKS = 130, 2250
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
+ALONE_CLOCKS = 400
+"""Clocks that a slab is waited for where B goes to registers and no other workgroup is on the processor."""
 LATENCY_THREADS = 30
 """A slab takes the work of so many workgroups more, divided by the threads of one: latencies that few do not hide."""
 
@@ -210,7 +209,10 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
         for splits in tried:
             groups, slabs = tiles * splits, -(-whole // splits)
             alone, each = slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way]
-            taken = alone + each if groups <= PROCESSORS else in_rounds(groups, together, alone, each)
+            if groups <= PROCESSORS:
+                taken = alone + each + slabs * ALONE_CLOCKS * (plan.ahead > 0)
+            else:
+                taken = in_rounds(groups, together, alone, each)
             # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes
             # their sum.
             read = groups * slabs * bk * (bm + bn) * width
@@ -252,7 +254,7 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None, *, fuse
 
     On a discrete GPU it is one of `PLANS`, of few rows `SMALL`, `SKINNY` or one of theirs: each is a text for all
     sizes. Of few multiply-adds there are two, one of few rows. With an epilogue each is another text. So a product that
-    is `fused` with one has a plan of few rows up to `FEW_ROWS_OF_FUSED`; of more rows a long k in parts, which a second
+    is `fused` with one has a plan of few rows up to `FEW_ROWS`; of more rows a long k in parts, which a second
     pass adds and finishes, and `SMALL` alone of a short k; and any plan from `LARGE_PRODUCT` on.
 
     >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
@@ -304,16 +306,17 @@ def _quickest(problem: ProductProblem, fused: bool) -> Plan:
     if is_few(problem.m, problem.n, problem.k, problem.batch) and not fused:
         return least_of(problem, (SMALL_OF_FEW if problem.m <= FEW_ROWS else SMALL,))
     fused &= work < LARGE_PRODUCT
-    if fused and problem.m <= FEW_ROWS_OF_FUSED:
+    if fused and problem.m <= FEW_ROWS:
         few = _least(problem, PLANS_OF_FEW_ROWS[problem.across[1]][1::2])
-        parts = _least_of_parts(problem, SKINNY if problem.m <= FEW_ROWS else SMALL)
+        parts = _least_of_parts(problem, SKINNY if problem.m <= SKINNY.tile[0] else SMALL)
         return in_parts(*min(few, parts, key=itemgetter(0))[1:])
     if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
         return _of_one_row(problem)
     if fused and problem.k >= LONG_K_OF_FUSED and work > ANYWHERE_PRODUCTS:
         return in_parts(*min((_least_of_parts(problem, plan) for plan in PLANS_OF_PARTS), key=itemgetter(0))[1:])
-    plans = (SMALL,) if fused else (SMALL, SKINNY) if problem.m <= FEW_ROWS else PLANS
-    return least_of(problem, (*plans, *_few_rows(problem, fused)))
+    if fused or problem.m > FEW_ROWS:
+        return least_of(problem, (SMALL,) if fused else PLANS)
+    return least_of(problem, (SMALL, *_few_rows(problem)))
 
 
 def _least_of_parts(problem: ProductProblem, plan: Plan) -> tuple[float, Plan, int]:
@@ -321,18 +324,18 @@ def _least_of_parts(problem: ProductProblem, plan: Plan) -> tuple[float, Plan, i
     return _least(problem, (plan,), _parts(problem, plan)[1:] or [parts_of(problem.k, plan.tile[2], 2)])
 
 
-def _few_rows(problem: ProductProblem, fused: bool) -> tuple[Plan, ...]:
+def _few_rows(problem: ProductProblem) -> tuple[Plan, ...]:
     """The plans for few rows that have kernels for all sizes. Twice the depth is for a long k that it divides, with all
     of k in one part: its turns are then many, and none loads what nothing uses."""
-    if problem.m > FEW_ROWS:
-        return ()
     deep, first, *others = PLANS_OF_FEW_ROWS[problem.across[1]]
+    if problem.m > SKINNY.tile[0]:
+        return (first,)
     depth = deep.tile[2]
-    if not fused and not problem.across[1] and problem.k <= SHORT_K:
+    if not problem.across[1] and problem.k <= SHORT_K:
         others += PLANS_OF_SHORT_K
-    if not fused and problem.k % depth == 0 and problem.k >= 4 * depth and least_of(problem, (deep,)).splits == 1:
+    if problem.k % depth == 0 and problem.k >= 4 * depth and least_of(problem, (deep,)).splits == 1:
         first = deep
-    return first, *(plan for plan in others if problem.m > first.tile[0] or plan.tile[0] <= first.tile[0])
+    return SKINNY, first, *(plan for plan in others if problem.m > first.tile[0] or plan.tile[0] <= first.tile[0])
 
 
 def least_of(problem: ProductProblem, plans: Sequence[Plan]) -> Plan:

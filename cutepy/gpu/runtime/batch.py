@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 LAUNCHES, FIRST_LAUNCHES = 32, 8
 """Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting, as
-it does for the first after all before was waited for long, and of a recording of several submissions. On an H100 a
-recorded forward of GPT-2 took 3.9 ms so, not 4.2."""
+it does for the first after all before was waited for long, and of a recording of several submissions: the next has
+twice as many. On an H100 a recorded forward of GPT-2 took 3.9 ms so, not 4.2."""
 MOST_LAUNCHES = 64
 """Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.

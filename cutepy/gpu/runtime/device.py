@@ -417,15 +417,15 @@ class Device:
         """Poll until a completion is over, then call `then`, before another thread has the device. Raises DeviceError
         where the device is lost or closed meanwhile.
         """
-        begin = time.perf_counter()
+        begin, over = time.perf_counter(), completion is not None and completion.done
         while completion is not None:
             with Exclusive(self, doing):
                 if not completion.done:
                     self.runtime.poll(self.gpu)
                 if completion.done:
                     # Where the device is what takes long, it begins again as soon as it can. A software one makes
-                    # whoever submits wait for the submission before.
-                    if completion is self._in_flight.last():
+                    # whoever submits wait for the submission before. What was over tells nothing.
+                    if completion is self._in_flight.last() and not over:
                         behind = time.perf_counter() - begin > SPIN and self.adapter.kind != "CPU"
                         self._enough = FIRST_LAUNCHES if behind else LAUNCHES
                     then()
@@ -886,7 +886,7 @@ class Device:
         self._trim()
         self._groups.trim()
         while self.pending:
-            batch, self._enough = Batch(), LAUNCHES
+            batch, self._enough = Batch(), min(LAUNCHES, 2 * self._enough)
             batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)
             last = fetch if fetch is not None and not (self.pending or fetch.submitted) else None
             try:
