@@ -77,8 +77,8 @@ def test_what_is_chosen_is_nearly_the_quickest() -> None:
 
 
 def test_few_plans_are_few() -> None:
-    """Products have seven plans, or two for few rows; and further ones of few rows: four where k is contiguous in B; two
-    where it is not, two of a short k, three of one row, and one of few multiply-adds. With an epilogue there are
+    """Products have seven plans, or two for few rows; and further ones of few rows: four where k is contiguous in B;
+    two where it is not, two of a short k, three of one row, and one of few multiply-adds. With an epilogue there are
     four, and two or one."""
     sizes = [1, 2, 5, 9, 16, 17, 31, 100, 768, 1000, 2304, 4097]
     for fused in (False, True):

@@ -35,6 +35,8 @@ LONG_K = 2048
 """Columns of k from which a product of one row and few columns takes less time in parts."""
 FEW_ROWS = 24
 """Rows of C up to which there are further plans, `PLANS_OF_FEW_ROWS`."""
+WORTH_PARTS_US = 5.0
+"""Microseconds by which such a product has to be quicker in parts, for their launch takes the host 10."""
 SHORT_K = 2048
 """Columns of k up to which the plans are tried whose threads stand along the columns of C."""
 PLANS_OF_SHORT_K = (
@@ -84,7 +86,7 @@ an element of what is copied: 4095x4097x4099 took 3.35 ms as it lies, and 2.95 a
 # use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
 PROCESSORS, CLOCKS_PER_US = 132, 1840
 PROCESSOR_REGISTERS, PROCESSOR_THREADS, PROCESSOR_SHARED_BYTES = 65536, 2048, 44_000
-MOST_THREAD_REGISTERS, OTHER_REGISTERS = 255, 30
+MOST_THREAD_REGISTERS, OTHER_REGISTERS = 255, 38
 """Registers that a thread has at most, and those that it takes for addresses and counters."""
 FMA_PER_CLOCK = 128
 """Multiply-adds of f32 that one processor does in a clock."""
@@ -94,16 +96,16 @@ READ_BYTES_PER_US, STORED_BYTES_PER_US = 7e6, 4.2e6
 """Bytes of A and B that reach the processors in a microsecond, and of parts of sums that a second pass adds."""
 WORD_FMA = 1.32
 """Multiply-adds in whose time a word of 4 bytes is read of shared memory."""
-BROUGHT_CLOCKS, STORED_CLOCKS = 0.042, 0.098
+BROUGHT_CLOCKS, STORED_CLOCKS = 0.042, 0.057
 """Clocks for an element that is brought to shared memory, and for one of a tile of C that is stored in vectors."""
-ALONE, SIDE_BY_SIDE = 2.5, 21.0
+ALONE, SIDE_BY_SIDE = 4.0, 11.0
 """Factors of `STORED_CLOCKS` where C is stored element by element: `ALONE`, and `SIDE_BY_SIDE` over the number of
 threads that store neighbours at a time, for what is not coalesced."""
-WAIT_CLOCKS, BEGIN_CLOCKS = 130, 2250
+WAIT_CLOCKS, BEGIN_CLOCKS = 126, 2360
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
-ALONE_CLOCKS = 400
+ALONE_CLOCKS = 420
 """Clocks that a slab is waited for where B goes to registers and no other workgroup is on the processor."""
-LATENCY_THREADS = 30
+LATENCY_THREADS = 44
 """A slab takes the work of so many workgroups more, divided by the threads of one: latencies that few do not hide."""
 
 
@@ -307,9 +309,11 @@ def _quickest(problem: ProductProblem, fused: bool) -> Plan:
         return least_of(problem, (SMALL_OF_FEW if problem.m <= FEW_ROWS else SMALL,))
     fused &= work < LARGE_PRODUCT
     if fused and problem.m <= FEW_ROWS:
-        few = _least(problem, PLANS_OF_FEW_ROWS[problem.across[1]][1::2])
-        parts = _least_of_parts(problem, SKINNY if problem.m <= SKINNY.tile[0] else SMALL)
-        return in_parts(*min(few, parts, key=itemgetter(0))[1:])
+        few = PLANS_OF_FEW_ROWS[problem.across[1]][1::2]
+        one = _least(problem, few, (1,))
+        staged = SKINNY if problem.m <= SKINNY.tile[0] else SMALL
+        parts = min((_least_of_parts(problem, plan) for plan in (*few, staged)), key=itemgetter(0))
+        return in_parts(*(parts if parts[0] + WORTH_PARTS_US < one[0] else one)[1:])
     if problem.m == 1 and not problem.across[1] and one_pass(problem.n, problem.k, problem.batch):
         return _of_one_row(problem)
     if fused and problem.k >= LONG_K_OF_FUSED and work > ANYWHERE_PRODUCTS:

@@ -154,8 +154,8 @@ BROAD = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repea
 
 
 def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
-    """The plans that are tried for a product: the default one and the likeliest four that products have, or `BROAD`, as far as the
-    adapter holds them, then the likeliest with each tile and its threads, then the others.
+    """The plans that are tried for a product: the default one and the likeliest four that products have, or `BROAD`, as
+    far as the adapter holds them, then the likeliest with each tile and its threads, then the others.
 
     >>> from ..runtime import Limits
     >>> problem = ProductProblem(64, 4096, 1024)
