@@ -28,6 +28,10 @@ SECONDS = 1.0
 """A child's first device answers within this: it does in 0.1 s, or never."""
 LONGEST = 1.0
 """Seconds that a fork waits for a thread inside a runtime; one that compiles for longer is copied as it is."""
+_WAY_OUT = (
+    "in a process that was forked from one that used it; start processes by "
+    'multiprocessing.set_start_method("spawn"), or fork before the first device is opened'
+)
 _held: list[threading.Lock] = []
 _forked = False
 
@@ -38,7 +42,8 @@ def forked() -> bool:
 
 
 def in_time(work: Callable[[], T], what: str) -> T:
-    """What `work` gives. In a forked child it runs in a thread: raises DeviceError where it does not come back."""
+    """What `work` gives. In a forked child it runs in a thread: raises DeviceError where it does not come back. Of one
+    that it raises there, says that the fork may be why: NVIDIA's driver gives a child no device."""
     if not _forked:
         return work()
     answer: list[T] = []
@@ -53,13 +58,12 @@ def in_time(work: Callable[[], T], what: str) -> T:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(SECONDS)
+    if failed and isinstance(failed[0], DeviceError):
+        raise DeviceError(f"{failed[0]}; {what} may not work {_WAY_OUT}") from failed[0]
     if failed:
         raise failed[0]
     if not answer:
-        raise DeviceError(
-            f"{what} does not answer in a process that was forked from one that used it; start processes by "
-            'multiprocessing.set_start_method("spawn"), or fork before the first device is opened'
-        )
+        raise DeviceError(f"{what} does not answer {_WAY_OUT}")
     return answer[0]
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from cutepy import gpu, ops
 from cutepy.cli.figures import figures
-from cutepy.errors import CommandError, KernelError, TensorError
+from cutepy.errors import CommandError, DeviceError, KernelError, TensorError
+from cutepy.gpu.runtime import forks
 from cutepy.gpu.runtime.program import LoopBound
 from cutepy.gpu.targets.wgsl_tokens import RESERVED
 from cutepy.tensor import make_tensor
@@ -93,3 +94,16 @@ def test_the_turns_of_a_kernel_are_read_from_its_loops() -> None:
 
     (loop,) = nested.program(np.zeros(64, np.uint32), 3).loops
     assert loop.most((8000,)) == loop.least((8000,)) == counted(8000, 1, (7,))
+
+
+def test_a_forked_child_is_told_that_the_fork_may_be_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a driver says to a child (NVIDIA's: "device lost") is nothing that anybody can act on."""
+
+    def fails() -> None:
+        raise DeviceError("it gives no device: Parent device is lost")
+
+    for forked in (False, True):
+        monkeypatch.setattr(forks, "_forked", forked)
+        with pytest.raises(DeviceError, match="Parent device is lost") as caught:
+            forks.in_time(fails, "the driver")
+        assert ("forked" in str(caught.value) and "spawn" in str(caught.value)) == forked
