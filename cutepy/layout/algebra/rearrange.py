@@ -228,7 +228,8 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
 
 @rearranging(entries=(0, 1), on_tensor="extended")
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
-    """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
+    """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached, none where it is (as
+    CuTe's `append<N>`).
 
     >>> print(append(Layout(4), Layout(3, 4)), append(Layout((4, 2)), 3))
     (4,3):(1,4) (4,2,1):(1,4,0)
