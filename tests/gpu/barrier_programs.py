@@ -45,6 +45,8 @@ class Writer:
             self.put(0, "gpu.barrier()")
         for _ in range(3):
             self.block(0)
+        if pick.random() < 0.4:
+            self.skips()
         self.put(0, f"y[{self.index(self.length, own=True)}] = v")
         head = f"gpu.launch(grid={self.groups}, threads={self.threads})\n    sh = gpu.shared('u32', ({self.shared},))"
         names = "t, g = gpu.thread, gpu.workgroup.x\n    v, i = x[t], 0\n"
@@ -142,6 +144,30 @@ class Writer:
         if pick.random() < 0.15:
             self.put(depth + 1, f"if {self.condition(agreed=pick.random() < 0.5)}:")
             self.put(depth + 2, pick.choice(["break", "continue"]))
+        self.counters.pop()
+
+    def skips(self) -> None:
+        """A loop of which some iterations pass no barrier: what is open in one meets what is not in the next."""
+        pick, name = self.pick, f"k{self.names + 1}"
+        self.names += 2
+        self.counters.append(name)
+        self.put(0, f"for {name} in gpu.loop({pick.choice(['3', '4', '5', '4, start=1', 'm[0] + 1'])}):")
+        depth = 1
+        if pick.random() < 0.3:
+            self.statement(1, False, True)
+        if pick.random() < 0.8:
+            depth, skip = 2, pick.choice(["% 2", "% 3", "% 2 * 2", "// 2"])
+            by_loop = f"for w{self.names} in gpu.loop(1 - gpu.minimum({name} {skip}, 1)):"
+            self.put(1, by_loop if pick.random() < 0.4 else f"if {name} {skip} == {pick.choice([0, 0, 1])}:")
+        for line in (
+            f"sh[{self.index(self.shared)}] = {pick.choice(['v', 't', 'i + 1'])}",
+            "gpu.barrier()",
+            f"v = v + sh[{pick.choice([f'{self.threads - 1} - t', self.index(self.shared)])}]",
+            f"z[g * {self.threads} + t] = v",
+            *["gpu.barrier()"] * (pick.random() < 0.5),
+        ):
+            if pick.random() < 0.93:
+                self.put(depth, line)
         self.counters.pop()
 
     def kernel(self) -> KernelFunction:

@@ -40,14 +40,16 @@ class _Piece:
     """A stretch of text, by its accesses before its first barrier (`head`) and after its last (`tail`); one list if it
     has no barrier.
 
-    `through` are the conditions under which a thread passes it without a barrier, None if it never does. `loose` maps
-    the loops whose iteration all threads share at its end to their counts. `leaving` are accesses after the last
-    barrier of threads that leave the loop around; `early`: some of them may have passed no barrier.
+    `through` are the conditions under which a thread passes it without a barrier, None if it never does; `passed` are
+    its accesses then: none of a loop with a barrier in each iteration, which has no iteration. `loose` maps the loops
+    whose iteration all threads share at its end to their counts. `leaving` are accesses after the last barrier of
+    threads that leave the loop around; `early`: some of them may have passed no barrier.
     """
 
     head: list[Access]
     tail: list[Access]
     through: tuple[ir.Expr, ...] | None
+    passed: list[Access]
     loose: dict[ir.Expr, int]
     leaving: list[Access] = field(default_factory=list)
     early: bool = False
@@ -82,6 +84,7 @@ class _CutAtBarriers:
     def block(self, items: Iterable[Item], shared: dict[ir.Expr, int]) -> _Piece:
         head: list[Access] = []
         running: list[Access] = []
+        passed: list[Access] = []
         through: tuple[ir.Expr, ...] | None = ()
         loose: dict[ir.Expr, int] = {}
         leaving: list[Access] = []
@@ -94,6 +97,7 @@ class _CutAtBarriers:
             if isinstance(item, ExitModel) and self.is_cut(item):
                 leaving += running + _accesses(item.then)
                 early = early or through is not None
+                passed += _accesses(item.then)
                 waiting += item.other[::-1]
                 continue
             # No barrier in it: it joins the interval that is open, and the head where all before may be passed without
@@ -101,6 +105,7 @@ class _CutAtBarriers:
             if not self.is_cut(item):
                 whole = _accesses((item,))
                 running = running + whole
+                passed += whole
                 if has_barrier and through is not None:
                     head += _where(whole, through)
                 continue
@@ -109,14 +114,15 @@ class _CutAtBarriers:
             if not has_barrier:
                 head = running + piece.head
             else:
-                self.close(running + piece.head, {**shared, **loose})
+                self.close(running + piece.head, {**shared, **loose, **piece.loose})
                 if through is not None:
                     head += _where(piece.head, through)
             # After the barrier: its tail, and what was open before for threads that may pass it by.
             running = piece.tail + ([] if piece.through is None else _where(running, piece.through))
             through = None if through is None or piece.through is None else through + piece.through
+            passed += piece.passed
             loose, has_barrier = {**loose, **piece.loose}, True
-        return _Piece(head if has_barrier else running, running, through, loose, leaving, early)
+        return _Piece(head if has_barrier else running, running, through, passed, loose, leaving, early)
 
     def item(self, item: Item, shared: dict[ir.Expr, int]) -> _Piece:
         match item:
@@ -124,7 +130,7 @@ class _CutAtBarriers:
                 return self.repeat(loop, body, shared)
             case BranchModel(condition=condition, then=then, other=other):
                 return self.branch(condition, self.block(then, shared), self.block(other, shared))
-        return _Piece([], [], None, {})
+        return _Piece([], [], None, [], {})
 
     def branch(self, condition: ir.Expr, then: _Piece, other: _Piece) -> _Piece:
         """Either side; the condition is among the guards of what is inside."""
@@ -135,7 +141,8 @@ class _CutAtBarriers:
         ]
         passed = None if not ways else ways[0] if len(ways) == 1 else ir.binary("|", *ways)
         through = None if passed is None else ir.conjuncts(simplify(passed))
-        return _Piece(then.head + other.head, then.tail + other.tail, through, {**then.loose, **other.loose})
+        sides = [[*a, *b] for a, b in ((then.head, other.head), (then.tail, other.tail), (then.passed, other.passed))]
+        return _Piece(sides[0], sides[1], through, sides[2], {**then.loose, **other.loose})
 
     def repeat(self, loop: LoopModel, body: tuple[Item, ...], shared: dict[ir.Expr, int]) -> _Piece:
         """The first iteration is its head, the last one its tail; in between each meets the next."""
@@ -143,35 +150,44 @@ class _CutAtBarriers:
         piece = self.block(body, {**shared, loop.index: loop.count})
         zero = ir.const(0, loop.index.dtype)
         first, following = _at(loop, zero), _at(loop, loop.index + 1)
-        passing, through = self.passing(loop, body, piece)
+        passing, through = self.passing(loop, piece)
         # 2. The tail of iteration i meets the head of iteration i + 1.
         if loop.count > 1:
             again = piece.tail + [following(a) for a in piece.head] + passing
             self.close(again, {**shared, **piece.loose, loop.index: loop.count - 1})
         head = [first(a) for a in piece.head] + passing
+        # Where iterations pass no barrier, that of a later one too; so does what is before the loop, and after it the
+        # tail of an iteration is open that is not the last. All threads share the one with the next barrier.
+        open_tail, loose = list[Access](), dict(piece.loose)
+        if piece.through is not None and loop.count > 1:
+            later, at_later = self.other(loop, 2)
+            skipped = (ir.var("path", bool_),)
+            heads = _where([at_later(a) for a in piece.head], skipped)
+            each = {**shared, **piece.loose, loop.index: loop.count, later: loop.count}
+            self.close(piece.tail + _where(heads, (later > loop.index + 1,)), each)
+            head, open_tail = head + heads, _where(piece.tail, skipped)
+            loose |= {loop.index: loop.count, later: loop.count}
         # 3. A loop that threads leave: its tail may be that of any iteration.
         if loop.leaving:  # any iteration may be the last one
             tail = piece.tail + piece.leaving + passing
             through = (
                 (ir.var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
             )
-            return _Piece(head, tail, through, {**piece.loose, loop.index: loop.count})
+            return _Piece(head, tail, through, _accesses(body), {**loose, loop.index: loop.count})
         # 4. A counted loop: the last iteration is known.
         if loop.inside is None:
             last = _at(loop, ir.const(loop.count - 1, loop.index.dtype))
-            return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
+            return _Piece(head, [last(a) for a in piece.tail] + open_tail + passing, through, passing, loose)
         # 5. A loop under a condition: an iteration is the last where the condition fails for the next one.
         begins, goes_on = (replaced(loop.inside, {loop.index: n}) for n in (zero, loop.index + 1))
         ends = ir.binary("|", ir.negated(goes_on), loop.index >= loop.count - 1)
-        tail = _where(piece.tail, ir.conjuncts(simplify(ends))) + passing
+        tail = _where(piece.tail, ir.conjuncts(simplify(ends))) + open_tail + passing
         # Passed without a barrier where no iteration happens, or all pass none.
         never = simplify(ir.negated(begins))
-        skipped = never if through is None else simplify(ir.binary("|", never, _all(through)))
-        return _Piece(head, tail, ir.conjuncts(skipped), {**piece.loose, loop.index: loop.count})
+        whole = never if through is None else simplify(ir.binary("|", never, _all(through)))
+        return _Piece(head, tail, ir.conjuncts(whole), passing, {**loose, loop.index: loop.count})
 
-    def passing(
-        self, loop: LoopModel, body: tuple[Item, ...], piece: _Piece
-    ) -> tuple[list[Access], tuple[ir.Expr, ...] | None]:
+    def passing(self, loop: LoopModel, piece: _Piece) -> tuple[list[Access], tuple[ir.Expr, ...] | None]:
         """The accesses of iterations that pass no barrier, and the conditions under which all iterations are such.
 
         If some may be and others not, which ones follow one another is left open: a condition that nothing decides.
@@ -181,11 +197,16 @@ class _CutAtBarriers:
         own = through = piece.through
         if any(loop.index in self.model.leaves(condition) for condition in through):
             through = (ir.var("path", bool_),)
-        index = loop.index
-        assert isinstance(index, ir.Var)
-        any_ = _at(loop, replace(index, order=index.order - _OTHER))
-        passing = [any_(a) for a in _where(_accesses(body), own)]
+        any_ = self.other(loop, 1)[1]  # of each thread its own, for no barrier keeps them together
+        passing = [any_(a) for a in _where(piece.passed, own)]
         return passing if through is own else _where(passing, through), through
+
+    @staticmethod
+    def other(loop: LoopModel, which: int) -> tuple[ir.Var, Callable[[Access], Access]]:
+        """The number of another iteration of a loop, one of several, and what an access is in that."""
+        assert isinstance(loop.index, ir.Var)
+        number = replace(loop.index, order=loop.index.order - which * _OTHER)
+        return number, _at(loop, number)
 
 
 def _all(conditions: tuple[ir.Expr, ...]) -> ir.Expr:
