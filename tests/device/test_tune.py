@@ -148,14 +148,20 @@ class Process:
     def wait(self) -> None: ...
 
 
+def processes(begin: Callable[..., object]) -> SimpleNamespace:
+    """`subprocess` for the tuner alone: other threads of this process, as a server's, have the module itself."""
+    return SimpleNamespace(Popen=begin, PIPE=subprocess.PIPE)
+
+
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Machine]:
     def made(*how: Callable[[gpu.Plan], float]) -> Machine:
         one = Machine(*how)
         monkeypatch.setattr(tuner, "time", one)
         monkeypatch.setattr(tuner, "queue", SimpleNamespace(Queue=lambda: one, Empty=queue.Empty))
-        monkeypatch.setattr(tuner.subprocess, "Popen", lambda *_, **__: Process(one))
-        monkeypatch.setattr(tuner.threading, "Thread", lambda **_: SimpleNamespace(start=lambda: None))
+        monkeypatch.setattr(tuner, "subprocess", processes(lambda *_, **__: Process(one)))
+        threads = SimpleNamespace(Thread=lambda **_: SimpleNamespace(start=lambda: None))
+        monkeypatch.setattr(tuner, "threading", threads)
         return one
 
     return made
@@ -197,7 +203,7 @@ def test_a_time_without_that_of_the_first_plan_beside_it_is_not_taken(
             self.free = max(self.free, one.now) + (1.0 if self is begun[0] else 2.0)
             one.say(self.free, self, json.dumps(answers))
 
-    monkeypatch.setattr(tuner.subprocess, "Popen", lambda *_, **__: Later(one))
+    monkeypatch.setattr(tuner, "subprocess", processes(lambda *_, **__: Later(one)))
     with tuner.Crew(device.adapter, ProductProblem(40, 96, 70), 2) as crew:
         trials = list(crew.trials([gpu.Plan(splits=n) for n in (1, 2, 3)], float("inf"), 5.0, most=3))
     assert {trial.plan.splits for trial in trials if trial.seconds} == {1, 3}

@@ -33,7 +33,6 @@ from ..operations.domain import zipped
 from ..operations.fold import matrices, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
-from ..runtime.batch import planning
 from .cost_model import (
     COPIED_PRODUCT,
     FEW_ROWS,
@@ -341,7 +340,7 @@ def run_plan(
     order. The first pass of multiply-adds is by a kernel for these sizes `alone`, or by one for all.
     """
     a, b, c = as_planned(place, operands, plan)
-    if epilogue is not None and isinstance(plan, Plan) and not (plan.ahead or alone) and planning() is None:
+    if epilogue is not None and isinstance(plan, Plan) and not (plan.ahead or alone):
         prepare_few_rows(place, (a, b, c), others, epilogue)
         if plan.splits == 1 and has_parts(place.device, size(a, 1)):
             prepare_parts(place, c, others, epilogue)
