@@ -36,7 +36,8 @@ LONG_K = 2048
 FEW_ROWS = 24
 """Rows of C up to which there are further plans, `PLANS_OF_FEW_ROWS`."""
 WORTH_PARTS_US = 5.0
-"""Microseconds by which such a product has to be quicker in parts, for their launch takes the host 10."""
+"""Microseconds by which a product of few rows with an epilogue has to be quicker in parts, whose sum is a launch more:
+10 us of the host."""
 SHORT_K = 2048
 """Columns of k up to which the plans are tried whose threads stand along the columns of C."""
 PLANS_OF_SHORT_K = (
