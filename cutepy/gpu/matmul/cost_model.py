@@ -104,6 +104,9 @@ ALONE, SIDE_BY_SIDE = 4.0, 11.0
 threads that store neighbours at a time, for what is not coalesced."""
 WAIT_CLOCKS, BEGIN_CLOCKS = 126, 2360
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
+SINGLY, MOST_K_SINGLY = 0.91, 1024
+"""Of what else is said of them, tiles of 64 sums a thread and two stages take so much where C holds no whole vectors and
+k is no longer than that (a longer one was not timed): threads of 96 and 128 sums are then short of registers."""
 ALONE_CLOCKS = 420
 """Clocks that a slab is waited for where B goes to registers and no other workgroup is on the processor."""
 LATENCY_THREADS = 44
@@ -164,10 +167,10 @@ def smem_words_per_fma(plan: Plan) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _of_workgroup(plan: Plan) -> tuple[int, float, float, tuple[float, float, float], float]:
+def _of_workgroup(plan: Plan) -> tuple[int, float, tuple[float, float], tuple[float, float, float], float]:
     """What a workgroup of a plan takes: how many run together on a processor, as registers and shared memory let; the
     clocks of a slab whatever their number, and for each of them, its multiply-adds with the words of shared memory that
-    these read and what is brought there; those to store a tile, in vectors, or element by element for C in columns and
+    these read and what is brought there, for C in vectors and for other C; those to store a tile, in vectors, or element by element for C in columns and
     in rows; and the microseconds below which no product is with k in parts."""
     (bm, bn, bk), threads = plan.tile, prod(plan.threads)
     of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
@@ -176,10 +179,11 @@ def _of_workgroup(plan: Plan) -> tuple[int, float, float, tuple[float, float, fl
     together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
     work = bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
     wait, slab = work * LATENCY_THREADS / threads + WAIT_CLOCKS, work + BROUGHT_CLOCKS * (bm * bk + of_b)
+    singly = slab * (SINGLY if prod(plan.owned) == 64 and plan.stages == 2 else 1)
     vectors = STORED_CLOCKS * bm * bn
     columns, rows = (vectors * (ALONE + SIDE_BY_SIDE / side_by_side) for side_by_side in plan.threads[:2])
-    in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + slab + vectors) / CLOCKS_PER_US
-    return together, wait, slab, (vectors, columns, rows), in_parts_us
+    in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + singly + vectors) / CLOCKS_PER_US
+    return together, wait, (slab, singly), (vectors, columns, rows), in_parts_us
 
 
 def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
@@ -203,7 +207,8 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
     way = 1 + across if (n if across else m) % 4 else 0
     least, best, parts = inf, plans[0], 1
     for plan in plans:
-        (bm, bn, bk), (together, wait, slab, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
+        (bm, bn, bk), (together, wait, slab_of, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
+        slab = slab_of[way > 0 and k <= MOST_K_SINGLY]
         whole = -(-k // bk)
         one = START_US + (whole * (wait + slab) + BEGIN_CLOCKS + stored[way]) / CLOCKS_PER_US
         if in_parts_us >= least <= one and not counts:
