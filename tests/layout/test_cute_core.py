@@ -22,6 +22,7 @@ import pytest
 from cutepy.errors import LayoutError
 from cutepy.layout import (
     ComposedLayout,
+    E,
     IntTuple,
     Layout,
     LayoutLeft,
@@ -191,10 +192,19 @@ def test_logical_divide(text: str, tile: str) -> None:
 @pytest.mark.parametrize("text", UNEVEN)
 def test_logical_divide_of_uneven_tiles(text: str) -> None:
     layout, tile = map(parse_layout, text.split(" | "))
-    with pytest.raises(LayoutError, match="round_up"):
+    with pytest.raises(LayoutError, match="pass round_up=True and guard the edge"):
         logical_divide(layout, tile)
     result = logical_divide(layout, tile, round_up=True)
     assert result.shape == parse_layout(UNEVEN[text]).shape and compatible(tile, result[0])
+
+
+def test_an_uneven_tile_of_coordinates_is_told_the_way_that_works() -> None:
+    """It says nothing of how axes go on, so that none is rounded up; a tuple of tiles does."""
+    layout, tile = Layout((10, 6)), Layout((4, 2), (E(0), E(1)))
+    for round_up in (False, True):
+        with pytest.raises(LayoutError, match="tile by mode, with a tuple and round_up=True, and guard the edge"):
+            logical_divide(layout, tile, round_up=round_up)
+    assert logical_divide(layout, (4, 2), round_up=True).shape == ((4, 3), (2, 3))
 
 
 @pytest.mark.parametrize(("block", "tile"), pairs(PRODUCTS))

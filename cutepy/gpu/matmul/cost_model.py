@@ -105,8 +105,8 @@ threads that store neighbours at a time, for what is not coalesced."""
 WAIT_CLOCKS, BEGIN_CLOCKS = 126, 2360
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
 SINGLY, MOST_K_SINGLY = 0.91, 1024
-"""Of what else is said of them, tiles of 64 sums a thread and two stages take so much where C holds no whole vectors and
-k is no longer than that (a longer one was not timed): threads of 96 and 128 sums are then short of registers."""
+"""Of what else is said of them, tiles of 64 sums a thread and two stages take so much where C holds no whole vectors
+and k is no longer than that (a longer one was not timed): threads of 96 and 128 sums are then short of registers."""
 ALONE_CLOCKS = 420
 """Clocks that a slab is waited for where B goes to registers and no other workgroup is on the processor."""
 LATENCY_THREADS = 44
@@ -170,8 +170,9 @@ def smem_words_per_fma(plan: Plan) -> float:
 def _of_workgroup(plan: Plan) -> tuple[int, float, tuple[float, float], tuple[float, float, float], float]:
     """What a workgroup of a plan takes: how many run together on a processor, as registers and shared memory let; the
     clocks of a slab whatever their number, and for each of them, its multiply-adds with the words of shared memory that
-    these read and what is brought there, for C in vectors and for other C; those to store a tile, in vectors, or element by element for C in columns and
-    in rows; and the microseconds below which no product is with k in parts."""
+    these read and what is brought there, for C in vectors and for other C; those to store a tile, in vectors, or
+    element by element for C in columns and in rows; and the microseconds below which no product is with k in
+    parts."""
     (bm, bn, bk), threads = plan.tile, prod(plan.threads)
     of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
     held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS

@@ -202,10 +202,13 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
     gaps."""
     call = f"logical_divide({layout}, {tile})"
     if even:
+        # A tile of coordinates says nothing of how the axes go on; a tuple of tiles rounds each mode up.
+        basis = has_basis(tile.stride)
+        other = "tile by mode, with a tuple and round_up=True," if basis else "pass round_up=True"
         return (
             f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
-            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or pass "
-            f"round_up=True and guard the edge"
+            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or {other} "
+            "and guard the edge"
         )
     return (
         f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose some that do"
