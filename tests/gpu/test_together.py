@@ -66,7 +66,7 @@ def test_it_is_right_and_proven(name: str) -> None:
         return bool(holds(*arrays))
 
     assert right(lambda *a, **s: kernel.interpret(*a, **s, check=True))
-    if name == "look_back" and any(fault.name == "waits end early" for fault in faults_of(default_device().adapter)):
+    if name == "look_back" and any(fault.name == "loops end early" for fault in faults_of(default_device().adapter)):
         # The driver may end a wait; it says so, and a launch that it lets wait is right.
         with pytest.warns(RuntimeWarning, match=r"the loop at .* waits for other invocations"):
             assert any(right(kernel) for _ in range(50))

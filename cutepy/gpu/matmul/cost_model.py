@@ -1,6 +1,6 @@
 """How long a product takes by a plan, and the plan that should take the least: of multiply-adds, or of matrices.
 
-Law: `predicted_us` orders plans as an NVIDIA H200 did, in timings of 148 products. What it chooses of `PLANS` took 1.03
+Law: `predicted_us` orders plans as an NVIDIA H200 did, in timings of 158 products. What it chooses of `PLANS` took 1.03
 times as long as the best of all that were timed, in the geometric mean.
 """
 
@@ -59,6 +59,8 @@ PLANS_OF_FEW_ROWS = {
 """Further plans of few rows where k is contiguous in B (True), and where it is not (False): one of twice the depth,
 then those whose turns take 256 columns of k, which divide the k of many products; of a turn that is whole nothing is
 compared with k."""
+PLANS_OF_FEW_ROWS_FUSED = {across: plans[1::2] for across, plans in PLANS_OF_FEW_ROWS.items()}
+"""Those of products with an epilogue, of which each plan is another text: of the fewest rows and of the most."""
 PLANS_OF_ONE_ROW = (
     Plan((1, 32, 256), (1, 16, 16), unrolled=True, ahead=4),
     Plan((1, 32, 512), (1, 8, 32), unrolled=True, ahead=4),
@@ -104,11 +106,11 @@ ALONE, SIDE_BY_SIDE = 4.0, 11.0
 threads that store neighbours at a time, for what is not coalesced."""
 WAIT_CLOCKS, BEGIN_CLOCKS = 126, 2360
 """Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
-SINGLY, MOST_K_SINGLY = 0.91, 1024
+UNALIGNED, MOST_K_UNALIGNED = 0.91, 1024
 """Of what else is said of them, tiles of 64 sums a thread and two stages take so much where C holds no whole vectors
 and k is no longer than that (a longer one was not timed): threads of 96 and 128 sums are then short of registers."""
-ALONE_CLOCKS = 420
-"""Clocks that a slab is waited for where B goes to registers and no other workgroup is on the processor."""
+LATENCY_CLOCKS = 420
+"""Clocks of latency of a slab, where B goes to registers and no other workgroup on the processor hides it."""
 LATENCY_THREADS = 44
 """A slab takes the work of so many workgroups more, divided by the threads of one: latencies that few do not hide."""
 
@@ -180,11 +182,11 @@ def _of_workgroup(plan: Plan) -> tuple[int, float, tuple[float, float], tuple[fl
     together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
     work = bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
     wait, slab = work * LATENCY_THREADS / threads + WAIT_CLOCKS, work + BROUGHT_CLOCKS * (bm * bk + of_b)
-    singly = slab * (SINGLY if prod(plan.owned) == 64 and plan.stages == 2 else 1)
+    unaligned = slab * (UNALIGNED if prod(plan.owned) == 64 and plan.stages == 2 else 1)
     vectors = STORED_CLOCKS * bm * bn
     columns, rows = (vectors * (ALONE + SIDE_BY_SIDE / side_by_side) for side_by_side in plan.threads[:2])
-    in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + singly + vectors) / CLOCKS_PER_US
-    return together, wait, (slab, singly), (vectors, columns, rows), in_parts_us
+    in_parts_us = START_US + SECOND_START_US + (BEGIN_CLOCKS + wait + unaligned + vectors) / CLOCKS_PER_US
+    return together, wait, (slab, unaligned), (vectors, columns, rows), in_parts_us
 
 
 def predicted_us(problem: ProductProblem, plan: Plan, splits: int = 0) -> float:
@@ -208,8 +210,8 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
     way = 1 + across if (n if across else m) % 4 else 0
     least, best, parts = inf, plans[0], 1
     for plan in plans:
-        (bm, bn, bk), (together, wait, slab_of, stored, in_parts_us) = plan.tile, _of_workgroup(plan)
-        slab = slab_of[way > 0 and k <= MOST_K_SINGLY]
+        (bm, bn, bk), (together, wait, (slab, unaligned), stored, in_parts_us) = plan.tile, _of_workgroup(plan)
+        slab = unaligned if way and k <= MOST_K_UNALIGNED else slab
         whole = -(-k // bk)
         one = START_US + (whole * (wait + slab) + BEGIN_CLOCKS + stored[way]) / CLOCKS_PER_US
         if in_parts_us >= least <= one and not counts:
@@ -219,7 +221,7 @@ def _least(problem: ProductProblem, plans: Sequence[Plan], counts: Sequence[int]
             groups, slabs = tiles * splits, -(-whole // splits)
             alone, each = slabs * wait + BEGIN_CLOCKS, slabs * slab + stored[way]
             if groups <= PROCESSORS:
-                taken = alone + each + slabs * ALONE_CLOCKS * (plan.ahead > 0)
+                taken = alone + each + slabs * LATENCY_CLOCKS * (plan.ahead > 0)
             else:
                 taken = in_rounds(groups, together, alone, each)
             # The memory's part: A and B once for each tile, and parts of sums that a second pass reads, and writes
@@ -303,11 +305,6 @@ def is_few(m: int, n: int, k: int, batch: int) -> bool:
     return m <= SHORT_EXTENT and n <= SHORT_EXTENT and k <= SHORT_EXTENT and m * n * k * batch <= FEW_PRODUCTS
 
 
-def plan_of_few_rows(across: bool) -> Plan:
-    """The plan of the fewest rows that a product with an epilogue has in one part, for B of this order."""
-    return PLANS_OF_FEW_ROWS[across][1]
-
-
 @lru_cache(maxsize=512)
 def _quickest(problem: ProductProblem, fused: bool) -> Plan:
     """The plan that should take the least time, with its splits."""
@@ -316,7 +313,7 @@ def _quickest(problem: ProductProblem, fused: bool) -> Plan:
         return least_of(problem, (SMALL_OF_FEW if problem.m <= FEW_ROWS else SMALL,))
     fused &= work < LARGE_PRODUCT
     if fused and problem.m <= FEW_ROWS:
-        few = PLANS_OF_FEW_ROWS[problem.across[1]][1::2]
+        few = PLANS_OF_FEW_ROWS_FUSED[problem.across[1]]
         one = _least(problem, few, (1,))
         staged = SKINNY if problem.m <= SKINNY.tile[0] else SMALL
         parts = min((_least_of_parts(problem, plan) for plan in (*few, staged)), key=itemgetter(0))

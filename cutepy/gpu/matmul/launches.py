@@ -31,7 +31,7 @@ from ...tensor import (
 from .. import Device, Expr, KernelFunction
 from ..operations.domain import vectors_divide
 from ..operations.operand import ExecutionSite
-from .cost_model import is_few, plan_of_few_rows
+from .cost_model import PLANS_OF_FEW_ROWS_FUSED, is_few
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .plan import Plan
@@ -131,11 +131,11 @@ def launch(
 ) -> None:
     """A product by multiply-adds of A (m,k,b) and B (n,k,b) into C (m,n,b,parts), or what the epilogue makes of it and
     of others (m,n,b); the last modes may be left out. It is by a kernel for these sizes `alone`, or by one for all."""
-    kernel, given, static = _launched(operands, plan, others, epilogue, alone=alone)
+    kernel, given, static = _kernel_call(operands, plan, others, epilogue, alone=alone)
     place.run(kernel, *given, **static)
 
 
-def _launched(
+def _kernel_call(
     operands: tuple[Tensor, Tensor, Tensor],
     plan: Plan,
     others: Sequence[Beside],
@@ -143,7 +143,7 @@ def _launched(
     *,
     alone: bool,
 ) -> tuple[KernelFunction, tuple[object, ...], dict[str, object]]:
-    """The kernel, its arguments and its static arguments."""
+    """What `launch` calls: a kernel, with its arguments and its static arguments."""
     batches = max(t.rank for t in operands) > 2
     a, b, c = (with_mode(t, rank if batches else 2) for t, rank in zip(operands, (3, 3, 4), strict=True))
     beside = tuple([with_mode(t, 3) if batches and isinstance(t, Tensor) else t for t in others])
@@ -232,16 +232,16 @@ def prepare_few_rows(
     device, (a, b, c) = place.device, operands
     if device is None or device.adapter.kind != "DiscreteGPU" or not epilogue.operation.formula:
         return
-    plan = plan_of_few_rows(is_row_major(b))
+    plan = PLANS_OF_FEW_ROWS_FUSED[is_row_major(b)][0]
     tensors = [a, b, c, *[other for other in others if isinstance(other, Tensor)]]
-    key = epilogue, plan, *[(near("others", t, 1), t.dtype, t.rank) for t in tensors]
-    if _is_prepared(device, key):
+    if _is_prepared(device, (epilogue, plan, *[(near("others", t, 1), t.dtype, t.rank) for t in tensors])):
         return
-    few = min(plan.tile[0], size(a, 0))
-    a, c, *tensors = [corner(t, (few, size(t, 1))) for t in (a, c, *tensors[3:])]
-    left = iter(tensors)
-    beside = [next(left) if isinstance(other, Tensor) else other for other in others]
-    kernel, given, static = _launched((a, b, c), plan, beside, epilogue, alone=False)
+
+    def few(tensor: Tensor) -> Tensor:
+        return corner(tensor, (min(plan.tile[0], size(a, 0)), size(tensor, 1)))
+
+    beside = [few(other) if isinstance(other, Tensor) else other for other in others]
+    kernel, given, static = _kernel_call((few(a), b, few(c)), plan, beside, epilogue, alone=False)
     with suppress(KernelError):
         device.prepare(kernel.program(*given, **static, dialect=device.dialect))
 

@@ -204,7 +204,7 @@ class Device:
         self._scratch: OrderedDict[tuple[int, int], Memory] = OrderedDict()
         self._hasty = False
         self._faults = faults_of(adapter)
-        self._warned: set[tuple[str, Program]] = set()
+        self._warned: set[Program] = set()
         self._checked: set[tuple[Program, tuple[float, ...]]] = set()  # launches that meet no fault, or were warned of
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)

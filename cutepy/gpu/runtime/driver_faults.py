@@ -34,17 +34,13 @@ class Fault:
 def _too_many_iterations(program: Program, params: Sequence[float]) -> tuple[str, bool]:
     most = sum(loop.most(params) for loop in program.loops)
     if most <= LLVMPIPE_ITERATIONS:
-        return "", False
+        # How many turns a wait takes is up to other invocations.
+        waits = " and ".join(program.waits)
+        what = f"the loop at {waits} waits for other invocations, and ends after {LLVMPIPE_ITERATIONS} turns"
+        return what if waits else "", False
     least = sum(loop.least(params) for loop in program.loops)
     certain = least > LLVMPIPE_ITERATIONS
     return f"its loops take {least if certain else most} turns, and end after {LLVMPIPE_ITERATIONS} together", certain
-
-
-def _ended_waits(program: Program, params: Sequence[float]) -> tuple[str, bool]:
-    if not program.waits:
-        return "", False
-    loops = " and ".join(program.waits)
-    return f"the loop at {loops} waits for other invocations, and ends after {LLVMPIPE_ITERATIONS} turns", False
 
 
 FAULTS = (
@@ -54,12 +50,6 @@ FAULTS = (
         _too_many_iterations,
         "share the turns out over more threads or launches, or run it on another driver or in the interpreter",
     ),
-    Fault(
-        "waits end early",
-        lambda adapter: "llvmpipe" in adapter.name,
-        _ended_waits,
-        "run it on another driver or in the interpreter",
-    ),
 )
 
 
@@ -68,15 +58,13 @@ def faults_of(adapter: Adapter) -> tuple[Fault, ...]:
     return tuple(fault for fault in FAULTS if fault.has(adapter))
 
 
-def check_faults(
-    faults: Sequence[Fault], warned: set[tuple[str, Program]], program: Program, params: Sequence[float]
-) -> None:
+def check_faults(faults: Sequence[Fault], warned: set[Program], program: Program, params: Sequence[float]) -> None:
     """Refuse, or warn of, a program that meets a fault. Raises DeviceError."""
     for fault in faults:
         what, certain = fault.meets(program, params)
         if certain:
             raise DeviceError(f"{program.entry}: {what} on this driver ({fault.name}); {fault.way_out}")
-        if what and (fault.name, program) not in warned:
-            warned.add((fault.name, program))
+        if what and program not in warned:
+            warned.add(program)
             text = f"{program.entry}: the results may be wrong: {what} on this driver ({fault.name}); {fault.way_out}"
             warnings.warn(text, RuntimeWarning, stacklevel=4)

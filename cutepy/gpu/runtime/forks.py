@@ -28,7 +28,7 @@ SECONDS = 1.0
 """A child's first device answers within this: it does in 0.1 s, or never."""
 LONGEST = 1.0
 """Seconds that a fork waits for a thread inside a runtime; one that compiles for longer is copied as it is."""
-_WAY_OUT = (
+_AFTER_FORK = (
     "in a process that was forked from one that used it; start processes by "
     'multiprocessing.set_start_method("spawn"), or fork before the first device is opened'
 )
@@ -59,11 +59,11 @@ def in_time(work: Callable[[], T], what: str) -> T:
     thread.start()
     thread.join(SECONDS)
     if failed and isinstance(failed[0], DeviceError):
-        raise DeviceError(f"{failed[0]}; {what} may not work {_WAY_OUT}") from failed[0]
+        raise DeviceError(f"{failed[0]}; {what} may not work {_AFTER_FORK}") from failed[0]
     if failed:
         raise failed[0]
     if not answer:
-        raise DeviceError(f"{what} does not answer {_WAY_OUT}")
+        raise DeviceError(f"{what} does not answer {_AFTER_FORK}")
     return answer[0]
 
 

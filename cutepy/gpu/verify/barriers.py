@@ -1,10 +1,10 @@
 """Barriers: the barrier intervals, whose accesses may happen at the same time, and uniform control flow around them.
 
 A loop with a barrier in it is cut at its barriers: what follows the last one in an iteration meets what precedes the
-first one in the next. There barriers are taken to be where the whole workgroup comes by, which is a claim of its own:
-by WGSL's rules every condition around a barrier is the same for all threads. A matrix is for whole subgroups, which
-also agree on where it begins in memory: an expression without the thread's id is uniform, one of that id alone is
-enumerated over the threads.
+first one in the next iteration that passes a barrier, and all between. There barriers are taken to be where the whole
+workgroup comes by, which is a claim of its own: by WGSL's rules every condition around a barrier is the same for all
+threads. A matrix is for whole subgroups, which also agree on where it begins in memory: an expression without the
+thread's id is uniform, one of that id alone is enumerated over the threads.
 """
 
 from collections.abc import Callable, Iterable
@@ -160,19 +160,16 @@ class _CutAtBarriers:
         # tail of an iteration is open that is not the last. All threads share the one with the next barrier.
         open_tail, loose = list[Access](), dict(piece.loose)
         if piece.through is not None and loop.count > 1:
-            later, at_later = self.other(loop, 2)
-            skipped = (ir.var("path", bool_),)
-            heads = _where([at_later(a) for a in piece.head], skipped)
+            later, at_later = _iteration(loop, 2)
+            heads = _where([at_later(a) for a in piece.head], _open())
             each = {**shared, **piece.loose, loop.index: loop.count, later: loop.count}
             self.close(piece.tail + _where(heads, (later > loop.index + 1,)), each)
-            head, open_tail = head + heads, _where(piece.tail, skipped)
+            head, open_tail = head + heads, _where(piece.tail, _open())
             loose |= {loop.index: loop.count, later: loop.count}
         # 3. A loop that threads leave: its tail may be that of any iteration.
         if loop.leaving:  # any iteration may be the last one
             tail = piece.tail + piece.leaving + passing
-            through = (
-                (ir.var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
-            )
+            through = _open() if piece.early or loop.inside is not None or through is not None else None
             return _Piece(head, tail, through, _accesses(body), {**loose, loop.index: loop.count})
         # 4. A counted loop: the last iteration is known.
         if loop.inside is None:
@@ -196,17 +193,15 @@ class _CutAtBarriers:
             return [], None
         own = through = piece.through
         if any(loop.index in self.model.leaves(condition) for condition in through):
-            through = (ir.var("path", bool_),)
-        any_ = self.other(loop, 1)[1]  # of each thread its own, for no barrier keeps them together
+            through = _open()
+        any_ = _iteration(loop, 1)[1]  # of each thread its own, for no barrier keeps them together
         passing = [any_(a) for a in _where(piece.passed, own)]
         return passing if through is own else _where(passing, through), through
 
-    @staticmethod
-    def other(loop: LoopModel, which: int) -> tuple[ir.Var, Callable[[Access], Access]]:
-        """The number of another iteration of a loop, one of several, and what an access is in that."""
-        assert isinstance(loop.index, ir.Var)
-        number = replace(loop.index, order=loop.index.order - which * _OTHER)
-        return number, _at(loop, number)
+
+def _open() -> tuple[ir.Expr, ...]:
+    """A condition that is left open: accesses that conflict under it are neither proven apart nor a counterexample."""
+    return (ir.var("path", bool_),)
 
 
 def _all(conditions: tuple[ir.Expr, ...]) -> ir.Expr:
@@ -239,6 +234,13 @@ def _at(loop: LoopModel, number: ir.Expr) -> Callable[[Access], Access]:
         )
 
     return moved
+
+
+def _iteration(loop: LoopModel, which: int) -> tuple[ir.Var, Callable[[Access], Access]]:
+    """The number of another iteration of a loop, by `which` one of several; and what an access is in that."""
+    assert isinstance(loop.index, ir.Var)
+    number = replace(loop.index, order=loop.index.order - which * _OTHER)
+    return number, _at(loop, number)
 
 
 def decide_barriers(model: Model) -> Verdict:

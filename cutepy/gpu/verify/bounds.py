@@ -411,11 +411,9 @@ def _with_quotients(model: Model, form: Wrapping, facts: GuardFacts) -> Wrapping
         if (divided := _divided(model, atom, facts)) is not None:
             c, numerator = divided
             limits = near(numerator.terms, facts.limits)
-            least, most = numerator.lower(range_of, limits) // c, numerator.upper(range_of, limits) // c
-            (low, high), unchanged = range_of(atom), np.zeros_like(form.constant)
-            if least > low or most < high:
-                inside = UnknownVar(atom, atom.dtype, 1, max(low, least), min(high, most))
-                form = form.plus(Congruent({atom: -k, inside: k}, unchanged))
+            inside = _inside(atom, numerator.lower(range_of, limits) // c, numerator.upper(range_of, limits) // c)
+            if inside is not atom:
+                form = form.plus(Congruent({atom: -k, inside: k}, np.zeros_like(form.constant)))
     return form
 
 
@@ -440,20 +438,24 @@ def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     for meant, atom in facts.names:
         # Where the form holds k times a sum that a guard names, k times the name may stand for it.
         factors = {form.terms[a] // c for a, c in meant.terms.items() if a in form.terms and form.terms[a] % c == 0}
-        for name in (atom, *_narrower(meant, atom, facts)) if factors else ():
+        for name in dict.fromkeys((atom, _narrower(meant, atom, facts))) if factors else ():
             named: Wrapping = Congruent({name: 1}, np.zeros_like(form.constant))
             found += [form.plus(meant, -factor).plus(named, factor) for factor in sorted(factors)]
     return found
 
 
-def _narrower(meant: Wrapping, atom: Expr, facts: GuardFacts) -> list[Expr]:
-    """An unknown that is what a guard names, in the bounds that the guards give to the sum that it is meant as."""
+def _narrower(meant: Wrapping, atom: Expr, facts: GuardFacts) -> Expr:
+    """What a guard names, in the bounds that the guards give to the sum that it is meant as."""
     sum_ = meant.exact(domain(atom.dtype), range_of, facts.limits)
     if sum_ is None:
-        return []
-    least, most = sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits)
+        return atom
+    return _inside(atom, sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits))
+
+
+def _inside(atom: Expr, least: int, most: int) -> Expr:
+    """An unknown of the value of an atom, from `least` to `most`; the atom itself where that says nothing new."""
     low, high = range_of(atom)
-    return [UnknownVar(atom, atom.dtype, 1, max(low, least), min(high, most))] if (least, most) != (low, high) else []
+    return UnknownVar(atom, atom.dtype, 1, max(low, least), min(high, most)) if least > low or most < high else atom
 
 
 def _taken_apart(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:

@@ -7,7 +7,7 @@ kind of iteration is looked at. Barriers do not order workgroups: no address may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +60,7 @@ def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -
     # 1. Fewer guards, fewer kinds: no conflict there is none at all. With all guards the turns of a long loop are too
     # many kinds to try, as in `double_buffered` of tests/gpu/test_proofs.py.
     entries = [0]
-    if known and _search_phase(scene, None, entries, lambda guard: not scene.mixes(guard)) is True:
+    if known and _search_phase(scene, None, entries, loose=True) is True:
         return Answer()
     if not any(a.moved for a in scene.accesses):
         # 2. One thread alone, or an owner for each address.
@@ -76,20 +76,23 @@ def _checked(model: Model, phase: BarrierInterval, accesses: Sequence[Access]) -
 
 
 def _search_phase(
-    scene: Scene, data: SampleData | None, entries: list[int], kept: Callable[[Expr], bool] = lambda _guard: True
+    scene: Scene, data: SampleData | None, entries: list[int], *, loose: bool = False
 ) -> Counterexample | bool:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
-    this together with the thread, what asks for it alone tells the kinds. Guards that are not `kept` are left out: so
-    more may happen, in fewer kinds. `entries` adds up those of the tables: beyond `MOST_ENTRIES` no further kind is
-    tried."""
+    this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
+    both: so more may happen, in fewer kinds. `entries` adds up those of the tables: beyond `MOST_ENTRIES` no further
+    kind is tried."""
     model, indices = scene.model, scene.relative_indices()
-    guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
-    guards = [tuple(filter(kept, own)) for own in guards]
+
+    def asked(own: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple([g for g in own if not scene.mixes(g)]) if loose else own
+
+    guards = [asked(a.guards if data is not None else model.split_guards(a)[0]) for a in scene.accesses]
     # Kinds: combinations of shared ids in which some index or guard differs.
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     parts = [e for value in wanted for e in (linear(value).terms if value.dtype.kind in "iu" else (value,))]
     mixed = any(scene.mixes(e) for e in parts)
-    own = [scene.own_domain((a.index, *filter(kept, a.guards))) for a in scene.accesses]
+    own = [scene.own_domain((a.index, *asked(a.guards))) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
     domain = scene.domain(scene.shared_ids(wanted), each if mixed else 64, wanted)
     points = model.points(typed(domain.every) if not mixed else {}, data)
