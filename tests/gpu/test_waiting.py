@@ -7,7 +7,7 @@ from atomic_cases import locked, looked_back, looked_back_while, summed
 from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu.verify.loops import waiting
-from cutepy.tensor import Tensor
+from cutepy.tensor import Tensor, fill, make_tensor
 
 
 def arrays(tiles: int) -> list[np.ndarray]:
@@ -138,3 +138,25 @@ def test_a_while_that_nobody_ends_is_told() -> None:
     with pytest.raises(KernelError, match="waits here for ever: workgroup"):
         forever.interpret(flags, out)
     assert {v.claim for v in forever.verify(flags, out).undecided} >= {"forward progress", "bounded loops"}
+
+
+@gpu.kernel
+def counted_tries(y, flag):
+    gpu.launch(grid=1, threads=4)
+    top = make_tensor("f32", 1)
+    for _turn in gpu.loop(2):
+        fill(top, np.inf)
+        if gpu.atomic_exchange(flag, 0, gpu.thread) < gpu.thread:
+            break
+    y[gpu.thread] = top[0]
+
+
+def test_a_float_register_counts_no_turns_and_counted_tries_are_no_endless_wait() -> None:
+    """Infinity is no index; a driver that ends loops after 65,536 turns does not end two tries."""
+    y, flag = np.zeros(4, np.float32), np.zeros(1, np.uint32)
+    counted_tries.interpret(y, flag)
+    assert np.isinf(y).all() and counted_tries.verify(y, flag).verdicts
+    assert counted_tries.program(y, flag).waits == ()
+    x, out, _sums, flags, ticket = arrays(3)
+    (endless,) = looked_back_while.program(x, out, np.zeros((3, 2), np.uint32), flags, ticket).waits
+    assert "atomic_cases.py:" in endless

@@ -49,6 +49,7 @@ def _stepped(loop: ir.For) -> set[ir.Buffer]:
             isinstance(stmt, ir.Store)
             and stores.count(stmt.buffer) == 1
             and stmt.buffer.space == ir.AddressSpace.PRIVATE
+            and stmt.buffer.dtype.kind in "iu"  # an index follows whole numbers alone, and a float may be infinite
         ):
             value, round_ = stmt.value, U32_LIMIT
             # Through names, to the sum that is stored.

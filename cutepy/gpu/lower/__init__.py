@@ -97,7 +97,7 @@ def compile_kernel(
         lanes=kernel.lanes,
         guarded=guarded,
         loops=loop_bounds(ready),
-        waits=tuple(dict.fromkeys([wait.loop.place or "unknown" for wait in waiting(kernel)])),
+        waits=tuple(dict.fromkeys([w.loop.place or "unknown" for w in waiting(kernel) if w.loop.stop is None])),
         subgroup=kernel.subgroup,
         sized=write_wgsl(ready, dialect, guarded=guarded, to_run=True, sized=True).text if asks else "",
     )
