@@ -19,7 +19,8 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,17 +151,26 @@ class Model:
         return normal(x, self.final["norm"], self.final["bias"])[-1:] @ self.table.T.astype(np.float64)
 
 
-def timed(run: Callable[[], object], wait: Callable[[], object], rounds: int) -> tuple[float, float]:
-    """Seconds of a call until the device is done, and until the host is: medians."""
-    whole, host = [], []
+Run = tuple[Callable[[], object], Callable[[], object]]
+"""A call, and what waits until its device is done."""
+
+
+def timed(runs: Sequence[Run], rounds: int) -> list[tuple[float, float]]:
+    """Milliseconds of each call until the device is done, and until the host is: medians of rounds in which all take
+    turns, twice each and the second counts, so that what slows the machine for a while slows all of them."""
+    whole, host = ([list[float]() for _ in runs] for _ in "ab")
     for _round in range(rounds):
-        wait()
-        begin = time.perf_counter()
-        run()
-        host.append(time.perf_counter() - begin)
-        wait()
-        whole.append(time.perf_counter() - begin)
-    return statistics.median(whole), statistics.median(host)
+        for each, (run, wait) in enumerate(runs):
+            for _time in range(2):
+                wait()
+                begin = time.perf_counter()
+                run()
+                called = time.perf_counter()
+                wait()
+                done = time.perf_counter()
+            whole[each].append(1e3 * (done - begin))
+            host[each].append(1e3 * (called - begin))
+    return [(statistics.median(a), statistics.median(b)) for a, b in zip(whole, host, strict=True)]
 
 
 def at_lengths(model: Model, count: int, longest: int) -> str:
@@ -214,7 +224,7 @@ def decoded(model: Model, tokens: int) -> str:
     return f"{tokens} tokens: {told}; a token {each:.2f} ms, host {calls:.2f} ms (medians without compilation)"
 
 
-def torch_forward(model: Model, tokens: int) -> tuple[Callable[[], object], Callable[[], object]] | None:
+def torch_forward(model: Model, tokens: int) -> Run | None:
     """torch's forward of the same weights and its wait, where torch has a GPU."""
     try:
         import torch
@@ -270,6 +280,8 @@ def main() -> None:
         if asked.decode:
             print(decoded(model, asked.decode), flush=True)
         return
+    told: list[str] = []
+    runs: list[list[Run]] = []
     for tokens in lengths:
         numbers = (np.arange(tokens) % asked.vocab).astype(np.uint32)
         ids, before = gpu.array(numbers), device.stats.pipelines
@@ -278,29 +290,30 @@ def main() -> None:
         first = time.perf_counter() - begin
         wanted = model.expected(numbers)
         error = float(np.abs(scores - wanted).max() / np.abs(wanted).max())
+        made = device.stats.pipelines - before
         for _round in range(3):
             model.forward(ids)
-        wall, host = timed(lambda ids=ids: model.forward(ids), device.wait, asked.rounds)
         alone = 0.0
         if "timestamp-query" in device.features:
             with device.timed() as watch:
                 model.forward(ids)
             alone = watch.seconds
-        line = f"{tokens:5} tokens: wall {wall * 1e3:.2f} ms, host {host * 1e3:.2f} ms, device {alone * 1e3:.2f} ms, "
         with gpu.record() as step:
             recorded = model.forward(ids)
         step.play()
-        played, played_host = timed(step.play, device.wait, asked.rounds)
         assert np.array_equal(recorded.numpy(), scores)
-        line += f"recorded: wall {played * 1e3:.2f} ms, host {played_host * 1e3:.2f} ms ({step.launches} launches), "
-        line += f"first {first:.2f} s with {device.stats.pipelines - before} pipelines, error {error:.1e}"
+        told.append(
+            f"{tokens:5} tokens: device {alone * 1e3:.2f} ms, {step.launches} launches, first {first:.2f} s with "
+            f"{made} pipelines, error {error:.1e}"
+        )
         other = torch_forward(model, tokens)
-        if other is not None:
-            run, wait = other
-            for _round in range(5):
-                run()
-            there, there_host = timed(run, wait, asked.rounds)
-            line += f"; torch wall {there * 1e3:.2f} ms, host {there_host * 1e3:.2f} ms, "
+        runs.append([(partial(model.forward, ids), device.wait), (step.play, device.wait), *([other] if other else [])])
+    found = iter(timed([run for each in runs for run in each], asked.rounds))
+    for line, each in zip(told, runs, strict=True):
+        (wall, host), (played, played_host), *beside = (next(found) for _ in each)
+        line += f"; wall {wall:.2f} ms, host {host:.2f} ms; recorded: wall {played:.2f} ms, host {played_host:.2f} ms"
+        for there, there_host in beside:
+            line += f"; torch wall {there:.2f} ms, host {there_host:.2f} ms, "
             line += f"ratio {there / wall:.2f} as called, {there / played:.2f} recorded"
         print(line, flush=True)
 
