@@ -22,7 +22,7 @@ WGSL = """
 struct Params { n: u32, a: f32 }
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
-@group(1) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<uniform> params: Params;
 @compute @workgroup_size(64)
 fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x < params.n) { y[id.x] = params.a * x[id.x] + y[id.x]; }
@@ -46,23 +46,20 @@ def by_hand(gpu: wgpu.GPUDevice) -> Callable[[], None]:
     pipeline = gpu.create_compute_pipeline(
         layout="auto", compute={"module": gpu.create_shader_module(code=WGSL), "entry_point": "axpy"}
     )
-    groups = [
-        gpu.create_bind_group(
-            layout=pipeline.get_bind_group_layout(index),
-            entries=[
-                {"binding": i, "resource": {"buffer": b, "offset": 0, "size": b.size}} for i, b in enumerate(bound)
-            ],
-        )
-        for index, bound in enumerate((buffers, [params]))
-    ]
+    group = gpu.create_bind_group(
+        layout=pipeline.get_bind_group_layout(0),
+        entries=[
+            {"binding": i, "resource": {"buffer": b, "offset": 0, "size": b.size}}
+            for i, b in enumerate((*buffers, params))
+        ],
+    )
 
     def dispatch() -> None:
         gpu.queue.write_buffer(params, 0, AXPY.pack((N, 2.0)))
         encoder = gpu.create_command_encoder()
         record = encoder.begin_compute_pass()
         record.set_pipeline(pipeline)
-        for index, group in enumerate(groups):
-            record.set_bind_group(index, group)
+        record.set_bind_group(0, group)
         record.dispatch_workgroups(N // 64)
         record.end()
         gpu.queue.submit([encoder.finish()])

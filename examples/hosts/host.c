@@ -203,8 +203,8 @@ int main(int argc, char **argv) {
   WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(device, NULL);
   cJSON_ArrayForEach(one, at(variant, "launches")) {
     if (at(one, "when") && !value(at(one, "when"))) continue;
-    WGPUBindGroupLayoutEntry layout[MOST] = {0}, uniform = {.visibility = WGPUShaderStage_Compute, .buffer.type = WGPUBufferBindingType_Uniform};
-    WGPUBindGroupEntry entries[MOST] = {0};
+    WGPUBindGroupLayoutEntry layout[MOST + 1] = {0};
+    WGPUBindGroupEntry entries[MOST + 1] = {0};
     size_t bound = 0;
     const cJSON *access = at(one, "access")->child, *part;
     cJSON_ArrayForEach(part, at(one, "buffers")) {
@@ -224,26 +224,27 @@ int main(int argc, char **argv) {
         memcpy(&words[params++], &real, 4);
       } else words[params++] = (uint32_t)value(v);
     }
-    WGPUBindGroupLayout layouts[2] = {
-      wgpuDeviceCreateBindGroupLayout(device, &(WGPUBindGroupLayoutDescriptor){.entryCount = bound, .entries = layout}),
-      wgpuDeviceCreateBindGroupLayout(device, &(WGPUBindGroupLayoutDescriptor){.entryCount = 1, .entries = &uniform})};
-    WGPUPipelineLayout both = wgpuDeviceCreatePipelineLayout(device, &(WGPUPipelineLayoutDescriptor){
-      .bindGroupLayoutCount = params ? 2 : 1, .bindGroupLayouts = layouts});
+    if (params) { // after the buffers
+      layout[bound] = (WGPUBindGroupLayoutEntry){.binding = (uint32_t)bound, .visibility = WGPUShaderStage_Compute,
+        .buffer.type = WGPUBufferBindingType_Uniform};
+      entries[bound] = (WGPUBindGroupEntry){.binding = (uint32_t)bound, .size = 4 * params,
+        .buffer = make(device, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, 4 * params, words)};
+      bound++;
+    }
+    WGPUBindGroupLayout group = wgpuDeviceCreateBindGroupLayout(device,
+      &(WGPUBindGroupLayoutDescriptor){.entryCount = bound, .entries = layout});
+    WGPUPipelineLayout groups = wgpuDeviceCreatePipelineLayout(device,
+      &(WGPUPipelineLayoutDescriptor){.bindGroupLayoutCount = 1, .bindGroupLayouts = &group});
     WGPUShaderSourceWGSL source = {.chain.sType = WGPUSType_ShaderSourceWGSL,
       .code = view(cJSON_GetArrayItem(at(all, "texts"), at(one, "text")->valueint)->valuestring)};
     WGPUShaderModule module = wgpuDeviceCreateShaderModule(device, &(WGPUShaderModuleDescriptor){.nextInChain = &source.chain});
     WGPUComputePipeline pipeline = wgpuDeviceCreateComputePipeline(device, &(WGPUComputePipelineDescriptor){
-      .layout = both, .compute = {.module = module, .entryPoint = view(text(one, "entry"))}});
+      .layout = groups, .compute = {.module = module, .entryPoint = view(text(one, "entry"))}});
 
     WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, NULL);
     wgpuComputePassEncoderSetPipeline(pass, pipeline);
     wgpuComputePassEncoderSetBindGroup(pass, 0, wgpuDeviceCreateBindGroup(device, &(WGPUBindGroupDescriptor){
-      .layout = layouts[0], .entryCount = bound, .entries = entries}), 0, NULL);
-    if (params) {
-      WGPUBindGroupEntry entry = {.size = 4 * params, .buffer = make(device, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, 4 * params, words)};
-      wgpuComputePassEncoderSetBindGroup(pass, 1, wgpuDeviceCreateBindGroup(device, &(WGPUBindGroupDescriptor){
-        .layout = layouts[1], .entryCount = 1, .entries = &entry}), 0, NULL);
-    }
+      .layout = group, .entryCount = bound, .entries = entries}), 0, NULL);
     const cJSON *grid = at(one, "grid");
     uint32_t xyz[3];
     for (int i = 0; i < 3; i++) xyz[i] = (uint32_t)value(cJSON_GetArrayItem(grid, i));

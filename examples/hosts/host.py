@@ -80,32 +80,29 @@ def run(description, name, given, files):
     for launch in variant["launches"]:
         if not value(launch.get("when", 1), numbers):
             continue
-        groups = [([buffers[i] for i in launch["buffers"]], launch["access"])]
-        if launch["params"]:
+        bound, accesses = [buffers[i] for i in launch["buffers"]], list(launch["access"])
+        if launch["params"]:  # after the buffers
             kinds = "".join({"f32": "f", "i32": "i", "u32": "I"}[p["type"]] for p in launch["params"])
             words = struct.pack("<" + kinds, *(value(p["value"], numbers) for p in launch["params"]))
-            groups.append(([device.create_buffer_with_data(data=words, usage="UNIFORM")], ["uniform"]))
+            bound.append(device.create_buffer_with_data(data=words, usage="UNIFORM"))
+            accesses.append("uniform")
         types = {"read": "read-only-storage", "read_write": "storage", "uniform": "uniform"}
-        layouts = [
-            device.create_bind_group_layout(
-                entries=[
-                    {"binding": i, "visibility": "COMPUTE", "buffer": {"type": types[access]}}
-                    for i, access in enumerate(accesses)
-                ]
-            )
-            for _, accesses in groups
-        ]
+        layout = device.create_bind_group_layout(
+            entries=[
+                {"binding": i, "visibility": "COMPUTE", "buffer": {"type": types[access]}}
+                for i, access in enumerate(accesses)
+            ]
+        )
         # naga knows subgroups without the directive that browsers ask for.
         text = description["texts"][launch["text"]].replace("enable subgroups;\n", "")
         pipeline = device.create_compute_pipeline(
-            layout=device.create_pipeline_layout(bind_group_layouts=layouts),
+            layout=device.create_pipeline_layout(bind_group_layouts=[layout]),
             compute={"module": device.create_shader_module(code=text), "entry_point": launch["entry"]},
         )
         step = encoder.begin_compute_pass()
         step.set_pipeline(pipeline)
-        for i, (bound, _) in enumerate(groups):
-            entries = [{"binding": at, "resource": {"buffer": buffer}} for at, buffer in enumerate(bound)]
-            step.set_bind_group(i, device.create_bind_group(layout=layouts[i], entries=entries))
+        entries = [{"binding": at, "resource": {"buffer": buffer}} for at, buffer in enumerate(bound)]
+        step.set_bind_group(0, device.create_bind_group(layout=layout, entries=entries))
         step.dispatch_workgroups(*(value(n, numbers) for n in launch["grid"]))
         step.end()
     device.queue.submit([encoder.finish()])

@@ -361,7 +361,7 @@ def test_a_closed_device_refuses(own_device: Device) -> None:
 PEEK = """
 struct Params { first: u32 }
 @group(0) @binding(0) var<storage, read_write> y: array<u32>;
-@group(1) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> params: Params;
 var<workgroup> a: array<u32, 4>;
 var<workgroup> b: array<u32, 60>;
 @compute @workgroup_size(1) fn peek() {

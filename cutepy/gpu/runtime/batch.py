@@ -55,8 +55,8 @@ PASSES = 2048  # WebGPU allows 4096 queries in a set
 class Batch:
     """The launches of one compute pass, and the bytes of their parameters; `steps` are the calls that encode them.
 
-    What equals the launch before is not set again: a step has a pipeline, what is bound to it and its parameters'
-    bind group where they are others, where its parameters begin, and its workgroups.
+    What equals the launch before is not set again: a step has a pipeline, and what is bound to it, where they are
+    others, or its parameters begin elsewhere; how many beginnings are told, where that is, and its workgroups.
     """
 
     __slots__ = ("launches", "params", "steps")
@@ -64,13 +64,13 @@ class Batch:
     def __init__(self) -> None:
         self.launches: list[BoundPipeline] = []
         self.params = bytearray()
-        self.steps: list[tuple[Any, BoundPipeline | None, Any, Any, Size3]] = []
+        self.steps: list[tuple[Any, BoundPipeline | None, int, Any, Size3]] = []
 
     def take(self, runtime: Runtime, pending: deque[BoundLaunch], most: int) -> None:
         """The first of these launches, at most so many, as far as their parameters fit into the device's buffer for
         them; parameters that equal those of the launch before lie where those lie."""
         packed, slot = b"", 0
-        pipeline, last, begins = None, None, -1
+        pipeline, last, begins, nowhere = None, None, 0, runtime.api.ffi.NULL
         params = self.params
         while pending and len(self.launches) < most:
             bound, own, grid = pending[0]
@@ -81,27 +81,22 @@ class Batch:
                 params += own
             pending.popleft()
             self.launches.append(bound)
-            wanted, sets, moves, at = bound.pipeline, None, None, None
-            if wanted.params_group is not None and (wanted is not pipeline or slot != begins):
-                moves, at = wanted.params_group._internal, _offset(runtime, slot)
-            if wanted is not pipeline:
-                sets = wanted.handle._internal
-            self.steps.append((sets, None if bound is last else bound, moves, at, grid))
-            pipeline, last, begins = wanted, bound, slot
+            sets = None if bound.pipeline is pipeline else bound.pipeline.handle._internal
+            binds = None if bound is last and slot == begins else bound
+            self.steps.append((sets, binds, bool(own), _offset(runtime, slot) if own else nowhere, grid))
+            pipeline, last, begins = bound.pipeline, bound, slot
 
     def encode(self, runtime: Runtime, encoder: Encoder, timestamps: Timestamps | None) -> None:
         """The launches as a compute pass, which has its errors at its end."""
         running = encoder.compute_pass(timestamps)
-        here, lib, null = running.handle, runtime.api.lib, runtime.api.ffi.NULL
+        here, lib = running.handle, runtime.api.lib
         set_pipeline, bind = lib.wgpuComputePassEncoderSetPipeline, lib.wgpuComputePassEncoderSetBindGroup
         dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
-        for sets, bound, moves, at, (x, y, z) in self.steps:
+        for sets, bound, count, at, (x, y, z) in self.steps:
             if sets is not None:
                 set_pipeline(here, sets)
             if bound is not None:
-                bind(here, 0, bound.group.handle, 0, null)
-            if moves is not None:
-                bind(here, 1, moves, 1, at)
+                bind(here, 0, bound.group.handle, count, at)
             dispatch(here, x, y, z)
         encoder.end(running)
 

@@ -192,7 +192,6 @@ class Device:
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
         self._params_there = b""  # what its first bytes are after all that was submitted
-        self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
         self._profiled: list[tuple[str, int]] | None = None  # of each launch: its program, the bytes that are bound
         # All memory by its number, with its bytes: no garbage of cycles ends what is for the pool.
@@ -740,7 +739,6 @@ class Device:
             self._pipelines.clear()
             self._met.clear()
             self._groups.clear()
-            self._params_bindings.clear()
 
     # What the modules beside this one call; the lock is held, except in `forget`, `tidy` and `flush_quietly`.
 
@@ -782,17 +780,6 @@ class Device:
                     self._drain()
                 finally:
                     self._lock.release()
-
-    def _params_binding(self, size: int) -> tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]:
-        """Layout and bind group of a window of `size` bytes that slides over the batch's parameters."""
-        if size not in self._params_bindings:
-            buffer = {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": size}
-            entry = {"binding": 0, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
-            layout = self.gpu.create_bind_group_layout(entries=[entry])
-            resource = {"buffer": self._params, "offset": 0, "size": size}
-            group = self.gpu.create_bind_group(layout=layout, entries=[{"binding": 0, "resource": resource}])
-            self._params_bindings[size] = layout, group
-        return self._params_bindings[size]
 
     def _failure(self, error: Exception, doing: str) -> DeviceError:
         """The DeviceError for what wgpu raised; a lost device is remembered as lost."""

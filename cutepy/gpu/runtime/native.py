@@ -233,17 +233,26 @@ class Binder:
     """Bind groups of buffers for one layout, by a description of which buffers and bytes alone are written anew: that
     takes a fifth of wgpu-py's way. The caller has the device to itself."""
 
-    def __init__(self, runtime: Asynchronous, gpu: wgpu.GPUDevice, layout: wgpu.GPUBindGroupLayout, count: int) -> None:
+    def __init__(
+        self,
+        runtime: Asynchronous,
+        gpu: wgpu.GPUDevice,
+        layout: wgpu.GPUBindGroupLayout,
+        count: int,
+        after: Sequence[tuple[wgpu.GPUBuffer, int]] = (),
+    ) -> None:
         ffi, libf = runtime.api.ffi, runtime.api.libf
         self._gpu, self._layout, self._device = gpu, layout, gpu._internal
         self._create, self._release = libf.wgpuDeviceCreateBindGroup, runtime.api.lib.wgpuBindGroupRelease
-        self._entries = ffi.new("WGPUBindGroupEntry[]", [{"binding": i} for i in range(count)])
-        fields = {"layout": layout._internal, "entryCount": count, "entries": self._entries}
+        fixed = [{"buffer": buffer._internal, "size": size} for buffer, size in after]
+        entries = [{"binding": i, **fields} for i, fields in enumerate([*[{}] * count, *fixed])]
+        self._entries = ffi.new("WGPUBindGroupEntry[]", entries)
+        fields = {"layout": layout._internal, "entryCount": len(entries), "entries": self._entries}
         self._description = ffi.new("WGPUBindGroupDescriptor *", fields)
-        self._each = list(self._entries)
+        self._each, self._after = list(self._entries)[:count], after
 
     def group(self, memory: Sequence[tuple[wgpu.GPUBuffer, int]]) -> Owned:
-        """The group of these buffers, so many bytes of each."""
+        """The group of these buffers, so many bytes of each, and of those that come `after` them in each group."""
         for entry, (buffer, size) in zip(self._each, memory, strict=True):
             entry.buffer, entry.size = buffer._internal, size
         return Owned(self._create(self._device, self._description), self._release)

@@ -45,7 +45,6 @@ class Pipeline:
     program: Program
     handle: wgpu.GPUComputePipeline
     buffers_layout: wgpu.GPUBindGroupLayout
-    params_group: wgpu.GPUBindGroup | None
     checked: bool
     binder: Binder
     pack: Callable[..., bytes]
@@ -76,18 +75,17 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
     text = (sized or program.wgsl).replace("\0", " ")  # of a comment: C ends a text there
     try:
         types = [{"type": BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
+        # Parameters are a window on the batch's, after the tensors; where it begins is told when the group is set.
+        if window := [-(-4 * len(program.params) // 16) * 16] if program.params else []:
+            types.append({"type": "uniform", "has_dynamic_offset": True, "min_binding_size": window[0]})
         compute = wgpu.ShaderStage.COMPUTE
         buffers_layout = gpu.create_bind_group_layout(
             entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(types)]
         )
-        layouts, params_group = [buffers_layout], None
-        if program.params:
-            params_layout, params_group = device._params_binding(-(-4 * len(program.params) // 16) * 16)
-            layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
         module, checked = runtime.module(gpu, text.encode(errors="replace").decode(), program.entry, asked)
         handle = gpu.create_compute_pipeline(
-            layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
+            layout=gpu.create_pipeline_layout(bind_group_layouts=[buffers_layout]),
             compute={"module": module, "entry_point": program.entry},
         )
     except runtime.errors as error:
@@ -99,9 +97,10 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         raise KernelError(f"{program.entry}: {_refusal(runtime.name, text, str(error))}") from error
     if checked and not asked:
         warn_that_checks_stay()
-    binder = Binder(runtime, gpu, buffers_layout, len(types))
+    params = [(device._params, size) for size in window]
+    binder = Binder(runtime, gpu, buffers_layout, len(program.bindings), params)
     pack = program.packer(device.limits.uniform_alignment)
-    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded, binder, pack)
+    return Pipeline(program, handle, buffers_layout, checked or program.guarded, binder, pack)
 
 
 def _other_size(program: Program, device: Device, theirs: str) -> DeviceError:

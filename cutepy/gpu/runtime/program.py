@@ -3,8 +3,8 @@
 Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with the WGSL text:
 
 * tensor `i` of `bindings` is `@group(0) @binding(i) var<storage, access> name: array<...>`;
-* the parameters, where there are any, are one struct of 4-byte members in the order of `params`,
-  `@group(1) @binding(0) var<uniform> params: Params`;
+* the parameters, where there are any, are one struct of 4-byte members in the order of `params`, bound after the
+  tensors, `@group(0) @binding(len(bindings)) var<uniform> params: Params`;
 * an f16 parameter is an f32 member that holds a value of f16;
 * a bool lives in a buffer as a u32, and every buffer holds a multiple of 16 bytes, the rest zeros.
 """

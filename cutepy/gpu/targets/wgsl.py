@@ -150,7 +150,7 @@ class WgslPrinter(Printer):
             yield "struct Params {"
             for p in self.kernel.params:
                 yield f"{INDENT}{self.name_of(p, p.name)}: {self.type_name(p.dtype.accumulator)},{self.said_of(p)}"
-            yield from ("}", "@group(1) @binding(0) var<uniform> params: Params;", "")
+            yield from ("}", f"@group(0) @binding({len(self.kernel.buffers)}) var<uniform> params: Params;", "")
 
     def private(self) -> Iterator[str]:
         for buffer in self.kernel.local:

@@ -7,7 +7,7 @@
 struct Params {
     a: f32,
 }
-@group(1) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<uniform> params: Params;
 
 @compute @workgroup_size(64)
 fn saxpy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {

@@ -155,14 +155,14 @@ def _variants(function: ExportedFunction, texts: Sequence[str]) -> list[tuple[st
 
 
 _COMMENT = re.compile(r"//[^\n]*")
-_BOUND = re.compile(r"@group\((\d)\) @binding\((\d+)\) var<[^>]*> (\w+)")
+_BOUND = re.compile(r"@binding\((\d+)\) var<[^>]*> (\w+)")
 
 
-def _used(text: str) -> set[str]:
-    """The group and number of each binding that a text of WGSL uses."""
+def _used(text: str) -> set[int]:
+    """The number of each binding that a text of WGSL uses."""
     code = _COMMENT.sub("", text)
     words = Counter(re.findall(r"\w+", code))
-    return {f"{group} {binding}" for group, binding, name in _BOUND.findall(code) if words[name] > 1}
+    return {int(binding) for binding, name in _BOUND.findall(code) if words[name] > 1}
 
 
 def _compact(value: object) -> str:

@@ -29,7 +29,7 @@ ARRAYS = {
 }  # fmt: skip
 
 
-def plan(data: Mapping[str, Any], variant: Mapping[str, Any], used: Sequence[set[str]], own: Sequence[int]) -> str:
+def plan(data: Mapping[str, Any], variant: Mapping[str, Any], used: Sequence[set[int]], own: Sequence[int]) -> str:
     """The plan of a variant, an arrow function; each launch binds what its text has `used`, and `own` are its texts."""
     js = Script({n["name"]: n["least"] for n in data["numbers"] if "least" in n})
     asked = []
@@ -172,9 +172,13 @@ class _PlannedLaunch:
     bound: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, launch: Mapping[str, Any], used: set[str], own: Sequence[int]) -> _PlannedLaunch:
-        params = tuple((p["type"], formula_of(p["value"])) for p in launch["params"]) if "1 0" in used else ()
-        bound = tuple(slot if f"0 {at}" in used else None for at, slot in enumerate(launch["buffers"]))
+    def of(cls, launch: Mapping[str, Any], used: set[int], own: Sequence[int]) -> _PlannedLaunch:
+        params = (
+            tuple((p["type"], formula_of(p["value"])) for p in launch["params"])
+            if len(launch["buffers"]) in used
+            else ()
+        )
+        bound = tuple(slot if at in used else None for at, slot in enumerate(launch["buffers"]))
         grid = tuple(map(formula_of, launch["grid"]))
         return cls(own.index(launch["text"]), formula_of(launch.get("when", 1)), grid, params, bound)
 

@@ -60,10 +60,10 @@ export async function load(device, own = Object.keys(F)[0]) {
     const commands = encoder ?? device.createCommandEncoder(), pass = commands.beginComputePass();
     launches.map(([at, grid, params, bound]) => {
       pass.setPipeline(pipelines[at]);
-      [bound?.map((b) => buffers[b]) ?? buffers, params && [make(72, Uint32Array.from(params, Number))]].map((group, i) => group && pass.setBindGroup(i, device.createBindGroup({
-        layout: pipelines[at].getBindGroupLayout(i),
-        entries: group.flatMap((buffer, binding) => ({ binding, resource: { buffer } })),
-      })));
+      pass.setBindGroup(0, device.createBindGroup({
+        layout: pipelines[at].getBindGroupLayout(0),
+        entries: [...bound?.map((b) => buffers[b]) ?? buffers, params && make(72, Uint32Array.from(params, Number))].flatMap((buffer, binding) => buffer ? { binding, resource: { buffer } } : []),
+      }));
       pass.dispatchWorkgroups(...grid.map(Number));
     });
     pass.end();

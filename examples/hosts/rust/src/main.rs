@@ -67,46 +67,44 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut encoder = device.create_command_encoder(&Default::default());
     for launch in &plan.launches {
-        let layout_of = |kinds: Vec<wgpu::BufferBindingType>| {
-            let entries: Vec<_> = (0..)
-                .zip(kinds)
-                .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
-                    binding,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-                    count: None,
-                })
-                .collect();
-            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
-        };
-        let group_of = |layout: &wgpu::BindGroupLayout, some: &[&wgpu::Buffer]| {
-            let entries: Vec<_> = (0..)
-                .zip(some)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
-                .collect();
-            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
-        };
+        // The buffers, and after them the parameters, where there are any.
         let storage = |access: &String| wgpu::BufferBindingType::Storage { read_only: access == "read" };
-        let mut layouts = vec![layout_of(launch.access.iter().map(storage).collect())];
-        let bound: Vec<&wgpu::Buffer> = launch.buffers.iter().map(|&i| &buffers[i]).collect();
-        let mut groups = vec![group_of(&layouts[0], &bound)];
-        if !launch.params.is_empty() {
-            let contents: Vec<u8> = launch.params.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let descriptor = wgpu::util::BufferInitDescriptor {
+        let mut kinds: Vec<_> = launch.access.iter().map(storage).collect();
+        let contents: Vec<u8> = launch.params.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let params = (!contents.is_empty()).then(|| {
+            kinds.push(wgpu::BufferBindingType::Uniform);
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: None,
                 contents: &contents,
                 usage: wgpu::BufferUsages::UNIFORM,
-            };
-            let params = device.create_buffer_init(&descriptor);
-            layouts.push(layout_of(vec![wgpu::BufferBindingType::Uniform]));
-            groups.push(group_of(&layouts[1], &[&params]));
-        }
+            })
+        });
+        let layouts: Vec<_> = (0..)
+            .zip(kinds)
+            .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            })
+            .collect();
+        let group_layout =
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &layouts });
+        let entries: Vec<_> = (0..)
+            .zip(launch.buffers.iter().map(|&i| &buffers[i]).chain(&params))
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &group_layout,
+            entries: &entries,
+        });
         // naga knows subgroups without the directive that browsers ask for.
         let text = all["texts"][launch.text].as_str().unwrap_or("").replace("enable subgroups;\n", "");
         let source = wgpu::ShaderSource::Wgsl(text.into());
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            bind_group_layouts: &layouts.iter().collect::<Vec<_>>(),
+            bind_group_layouts: &[&group_layout],
             ..Default::default()
         });
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -119,9 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&pipeline);
-        for (i, group) in (0..).zip(&groups) {
-            pass.set_bind_group(i, group, &[]);
-        }
+        pass.set_bind_group(0, &group, &[]);
         pass.dispatch_workgroups(launch.grid[0], launch.grid[1], launch.grid[2]);
     }
 
