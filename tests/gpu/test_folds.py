@@ -2,13 +2,23 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from cutepy import ops
-from cutepy.gpu.operations import fold
-from cutepy.gpu.operations.fold import fold_kernel, plan_for, sum_products
+from cutepy import gpu, ops
+from cutepy.gpu.operations import fold, softmax
+from cutepy.gpu.operations.fold import (
+    FoldPlan,
+    Rows,
+    fold_kernel,
+    plan_for,
+    plan_of_staged_rows,
+    plan_of_threads,
+    sum_products,
+)
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
-from cutepy.gpu.operations.softmax import plan_of_whole_rows
+from cutepy.gpu.operations.softmax import STAGED_ROWS, STAGED_STEP, plan_of_whole_rows, softmax_kernel
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, size
@@ -168,3 +178,70 @@ def test_sums_of_a_cache_have_one_plan_at_every_length(monkeypatch: pytest.Monke
         sum_products(ExecutionSite(None), x, y, target)
         np.testing.assert_allclose(out, np.einsum("chw,hw->hc", cache, one), rtol=1e-4, atol=1e-4)
     assert len(plans) == 1, plans
+
+
+def short_rows(count: int, columns: int, offset: int = 0, gap: int = 0) -> Tensor:
+    """(rows, columns, batch) of random elements, some of them special, `gap` NaNs after each row."""
+    g, stride = np.random.default_rng(count * 64 + columns), columns + gap
+    memory = np.full(offset + count * stride + 1, np.nan, np.float32)
+    rows = memory[offset : offset + count * stride].reshape(count, stride)[:, :columns]
+    rows[:] = g.standard_normal(rows.shape)
+    for value in (np.nan, np.inf, -np.inf):
+        rows[g.integers(count), g.integers(columns)] = value
+    rows[g.integers(count)] = -np.inf
+    return Tensor(make_tensor(memory).engine, Layout((count, columns, 1), (stride, 1, 0)), offset)
+
+
+def softmax_by(plan: FoldPlan, x: Tensor, gap: int, kernel: KernelFunction = softmax_kernel) -> np.ndarray:
+    """The memory of a result, in which rows lie `gap` apart."""
+    count, columns = size(x, 0), size(x, 1)
+    memory = np.full((count, columns + gap), 7, np.float32)
+    layout = Layout((count, columns, 1), (columns + gap, 1, 0))
+    kernel.interpret(x, Tensor(make_tensor(memory).engine, layout), plan=plan, tiles=1)
+    return memory
+
+
+def staged_is_direct(x: Tensor, wide: int, gap: int = 0, kernel: KernelFunction = softmax_kernel) -> None:
+    """What goes through shared memory is what each thread loads and stores itself, to the bit, and nothing else."""
+    rows = STAGED_ROWS[wide]
+    found = softmax_by(plan_of_staged_rows(rows, wide, 1), x, gap, kernel)
+    np.testing.assert_array_equal(found, softmax_by(plan_of_threads(rows, wide, 1), x, gap))
+    held = x.numpy()[..., 0].astype(np.float64)
+    with np.errstate(all="ignore"):
+        e = np.exp(held - held.max(1, keepdims=True))
+        np.testing.assert_allclose(found[:, : size(x, 1)], e / e.sum(1, keepdims=True), rtol=1e-5, atol=1e-7)
+    assert (found[:, size(x, 1) :] == 7).all()
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 32), st.integers(1, 260), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+def test_staged_rows_are_those_of_memory(columns: int, count: int, offset: int, gap: int, result_gap: int) -> None:
+    """Any number of rows, of columns, any offset and stride of rows."""
+    wide = min(most for most in STAGED_ROWS if columns <= most)
+    staged_is_direct(short_rows(count, columns, offset, gap), wide, result_gap)
+
+
+@pytest.mark.parametrize("fault", ["pitch", "rows", "columns"])
+def test_a_fault_of_staged_rows_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that overlap in shared memory, rows that are left out, and columns beyond the rows that are summed."""
+    across = Rows._across
+    if fault == "pitch":
+        monkeypatch.setattr(FoldPlan, "staged_layout", property(lambda plan: Layout(plan.tile, (plan.tile[1] - 1, 1))))
+    elif fault == "rows":
+        monkeypatch.setattr(Rows, "_across", lambda rows: ((p := across(rows))[0], p[1][:-1], p[2]))
+    else:
+        monkeypatch.setattr(softmax, "STAGED_STEP", 0)
+    kernel = gpu.kernel(sizes={"x": "(...)", "y": "(...)"})(softmax_kernel.function)
+    with pytest.raises(AssertionError):
+        staged_is_direct(short_rows(160, 19), 20, kernel=kernel)
+
+
+def test_staged_rows_are_proven_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With vectors and without, and in any strides."""
+    proving(monkeypatch)
+    for columns in (3, 8, 11, 16, 17, 20, 23, 24, 31):
+        for gap in (0, 1):
+            x, y = short_rows(9000, columns, gap=gap), short_rows(9000, columns)
+            plan, tiles = plan_of_whole_rows(x, y) or pytest.fail("no plan")
+            assert plan.staged is not None and plan.tile[1] - STAGED_STEP < columns <= plan.tile[1]
+            softmax_kernel.interpret(x, y, plan=plan, tiles=tiles)

@@ -37,9 +37,11 @@ from .pointwise import converted
 
 WHOLE_ROWS = 16384
 """Elements of a row that are kept in registers, at most; fewer where a test asks for two passes."""
-STAGED_COLUMNS = 8, 16, 32
-"""Columns up to which many rows, along memory, have a thread each, and go through shared memory; the last of them where
-no vectors are loaded. On an H100 2^20 rows of 5, 10, 16 and 17 took 0.53, 0.34, 0.52 and 0.75 of the time without."""
+STAGED_ROWS = {8: 64, 16: 64, 20: 80, 24: 48, 32: 32}
+"""Of many rows with at most so many columns each, how many a tile has: each has a thread, and they go through shared
+memory. On an H200 2^20 rows of 17 took 44 us by (80,20), 49 by (48,24), 52 by (32,32), 59 by (64,32), and a copy 37."""
+STAGED_STEP = 8
+"""How far these classes are apart at most: of the columns of a staged tile a row may lack fewer than these."""
 TILES_AT_ONCE = 4
 """Tiles of a row whose quotients one workgroup stores."""
 LOWEST = -3.4028234663852886e38
@@ -65,6 +67,10 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan, tiles: int) -> None:
     each(lambda t, mine: rows.bring(x, (t,), mine, staged))
 
     def mask_beyond(t: int, mine: Tensor) -> None:
+        if staged is not None:  # each row has the columns before these
+            for j in range(max(0, wide - STAGED_STEP), wide):
+                mine[0, j] = gpu.select(j < rows.columns, mine[0, j], float("-inf"))
+            return
         exists = rows.exists((t,))
         transform(mine, rows.within, mine, op=lambda v, j: gpu.select(exists(j), v, float("-inf")))
 
@@ -221,8 +227,9 @@ def plan_of_whole_rows(x: Tensor, y: Tensor) -> tuple[FoldPlan, int] | None:
     width, along = vector_width([x, y]), is_row_major(x)
     if columns <= 16 and many and not along:
         return plan_of_threads(64, 16, width), 1
-    if many and columns <= (STAGED_COLUMNS[-1] if width == 1 else STAGED_COLUMNS[-2]):
-        return plan_of_staged_rows(64, min(most for most in STAGED_COLUMNS if columns <= most), width), 1
+    if many and columns <= (32 if width == 1 else 24 if along else 16):
+        wide = min(most for most in STAGED_ROWS if columns <= most)
+        return plan_of_staged_rows(STAGED_ROWS[wide], wide, width if wide <= 16 else 1), 1
     # By the longest row of each: the two factors of a tile, and how many tiles side by side. A workgroup computes those
     # that rows reach; the shorter the rows, the more of them it takes.
     classes: dict[int, tuple[TileFactor, TileFactor, int]] = {512: ((0, 8), (1, 512), 1)}
