@@ -224,7 +224,10 @@ class Writer:
 
 @dataclass
 class Numbers(Writer):
-    """Writes statements over Python's own integers v and w, which go below 0 and meet values of the GPU."""
+    """Writes statements over Python's own integers v and w, which go below 0 and meet values of the GPU; with `again`
+    in the turns u of a loop that Python unrolls."""
+
+    again: bool = False
 
     def integer(self) -> str:
         p = self.pick
@@ -236,8 +239,23 @@ class Numbers(Writer):
         p = self.pick
         forms = [f"{p.choice('vw')} < {p.randint(-2, 3)}", f"{self.integer()} >= {self.integer()}", "x[t] > 3.0"]
         forms += [f"t < {p.randint(0, THREADS)}", f"(gpu.cast(t, 'i32') + {self.integer()}) % 3 == 1"]
+        if self.again and p.random() < 0.3:
+            return p.choice(["u == 0", "u > 0", "u < 2", "v >= 2", "w >= 3", "v < 2"])
         met = [f"n[t] > {self.integer()}", f"(t + 64 + {self.integer()}) % 3 == 1"]  # refused where it may lie below 0
         return p.choice(forms if p.random() < 0.97 else met)
+
+    def turning(self, depth: int) -> None:
+        """Also a `while` over one of these, which falls until it ends."""
+        p = self.pick
+        if not self.again or p.random() < 0.3:
+            super().turning(depth)
+            return
+        name = p.choice("vw")
+        self.put(
+            depth, f"while {p.choice(['n[t] % 3 > 0', 'x[t] > 1.0', 't % 3 > 0'])} and {name} >= {p.randint(1, 4)}:"
+        )
+        self.put(depth + 1, p.choice([f"{name} = {name} // 2", f"{name} = {name} - 1", f"{name} -= {p.randint(1, 3)}"]))
+        self.put(depth, f"{name} = {name} + {p.randint(0, 3)}")
 
     def simple(self, depth: int) -> None:
         p = self.pick
@@ -249,16 +267,23 @@ class Numbers(Writer):
         self.put(depth, p.choice([bounded, bounded, chosen, picked, *floats, "v, w = w, v", f"w = {p.randint(-2, 2)}"]))
 
 
-def numbers(seed: int) -> str:
-    """The text of a program about Python's integers."""
+def numbers(seed: int, turns: int = 0) -> str:
+    """The text of a program about Python's integers; with `turns` in a loop of so many turns that Python unrolls."""
     pick = random.Random(seed)
-    writer = Numbers(pick)
+    writer = Numbers(pick, again=turns > 0)
     for line in ("a = x[t]", "b = c = 0.5", "i = j = 1", f"v = {pick.randint(-2, 4)}", f"w = {pick.randint(-2, 4)}"):
         writer.put(0, line)
+    if turns:
+        writer.put(0, f"for u in range({turns}):")
     for _ in range(pick.randint(2, 5)):
-        writer.statement(0)
+        writer.statement(int(turns > 0))
     writer.put(0, 'y[t] = a + gpu.cast(w - 3, "f32") * 64.0 + gpu.cast(v * 2 - 5, "f32") * 1024.0')
     return HEAD + KERNEL.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n"
+
+
+def met_again(seed: int) -> str:
+    """The text of such a program whose statements Python meets three times, each time from other values."""
+    return numbers(seed, turns=3)
 
 
 def program(seed: int) -> str:

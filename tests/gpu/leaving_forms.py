@@ -263,6 +263,31 @@ def while_at_most_over_known_values(x, n, y):
 
 
 @right
+def while_met_again_from_another_number(x, n, y):
+    gpu.launch(threads=64)
+    j = 1
+    for _again in range(3):
+        while gpu.thread % 3 > 0 and j >= 2:
+            j = j // 2
+        j = j + 1
+    store(y, j, x[gpu.thread])
+
+
+@right
+def for_met_again_from_another_number(x, n, y):
+    gpu.launch(threads=64)
+    j = 1
+    for again in range(2):
+        for _k in gpu.loop(n[gpu.thread] % 4):
+            if again == 0:
+                j = 1 - j
+            elif j >= 3:
+                j = j - 1
+        j = j + 5
+    store(y, j, x[gpu.thread])
+
+
+@right
 def break_in_for(x, n, y):
     gpu.launch(threads=64)
     s = 0.0

@@ -9,7 +9,7 @@ import control_forms
 import numpy as np
 import one_thread
 import pytest
-from control_programs import held, numbers, outcome, program
+from control_programs import held, met_again, numbers, outcome, program
 from shares import in_share, share
 
 from cutepy import gpu
@@ -67,6 +67,12 @@ def test_a_number_of_pythons_is_what_python_makes_of_it(seed: int) -> None:
 
 def test_most_programs_about_pythons_numbers_are_not_refused() -> None:
     assert sum(outcome(seed, write=numbers) == "right" for seed in share(range(40, 65))) > in_share(12)
+
+
+@pytest.mark.parametrize("seed", [4, 53, *share(range(100, 160))])
+def test_a_loop_that_python_meets_again_begins_with_what_is_there_then(seed: int) -> None:
+    said = outcome(seed, write=met_again)
+    assert said == "right" or said.startswith("refused"), met_again(seed)
 
 
 @pytest.mark.parametrize("seed", share(range(25)))

@@ -6,6 +6,7 @@ every fuzzer from seed S on, each as many cases as it tries in its share of abou
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,12 +17,16 @@ sys.path[:0] = [str(FOLDER.parents[1]), str(FOLDER.parents[1] / "tests" / "gpu")
 
 from shrink import shrink  # noqa: E402  found through the path above
 
-#: Fuzzers that take COUNT and SEED, and how many cases each tries in about a second.
+#: Fuzzers that take COUNT and SEED, some with an option, and how many cases each tries in about a second.
 FUZZERS = {
-    "barriers": 20, "claims": 3, "control": 10, "convert": 20, "copies": 10, "expressions": 50, "host_tensors": 20,
-    "integers": 5, "junk": 200, "kernels": 20, "misuse": 50, "operations": 5, "ragged": 2, "sizes": 1, "subgroups": 10,
-    "whiles": 10,
+    "barriers": 20, "claims": 3, "control": 10, "control --again": 10, "control --held": 10, "control --numbers": 10,
+    "convert": 20, "copies": 10, "expressions": 50, "host_tensors": 20, "integers": 5, "junk": 200, "kernels": 20,
+    "misuse": 50, "operations": 5, "ragged": 2, "sizes": 1, "subgroups": 10, "whiles": 10,
 }  # fmt: skip
+
+
+MOST_SECONDS = 2.0
+"""What a program that is shrunk may take."""
 
 
 def run(name: str, count: int, seed: int, more: list[str]) -> int:
@@ -33,9 +38,10 @@ def run(name: str, count: int, seed: int, more: list[str]) -> int:
 def run_all(seconds: float, seed: int) -> int:
     """Run every fuzzer, a share of the time each by the rates of `FUZZERS`; 1 if one found a fault."""
     failed = False
-    for name, rate in FUZZERS.items():
+    for words, rate in FUZZERS.items():
+        name, *more = words.split()
         count = max(1, int(rate * seconds / len(FUZZERS)))
-        failed |= run(name, count, seed, []) != 0
+        failed |= run(name, count, seed, more) != 0
     return int(failed)
 
 
@@ -45,13 +51,21 @@ def first_wrong(name: str, count: int, seed: int) -> tuple[int, str, Callable[[s
 
     if name != "control":
         raise SystemExit(f"--shrink: the programs of {name} are no texts; those of control are")
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, late)
     for number in range(seed, seed + count):
 
         def is_wrong(text: str, number: int = number) -> bool:
+            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)  # without some statements a loop never ends
             try:
                 return outcome(number, write=lambda _: text).startswith("wrong")
             except Exception:
                 return False  # another fault than the one that is looked for: a name that is gone, say
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
 
         text = program(number)
         if is_wrong(text):

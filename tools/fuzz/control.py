@@ -1,7 +1,8 @@
 """Random programs of control flow: plain Python, the interpreter and the default device agree.
 
-`python tools/fuzz/control.py COUNT [SEED] [--host] [--numbers | --held]` prints one line, and each program that is
-wrong; `--numbers` are programs about Python's own integers, `--held` keep names in a list, a dictionary, an object.
+`python tools/fuzz/control.py COUNT [SEED] [--host] [--numbers | --again | --held]` prints one line, and each program
+that is wrong; `--numbers` are programs about Python's own integers, `--again` these in a loop that Python unrolls,
+`--held` keep names in a list, a dictionary, an object.
 """
 
 import sys
@@ -10,11 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "gpu"))
 
-from control_programs import held, numbers, outcome, program
+from control_programs import held, met_again, numbers, outcome, program
 
 words = [word for word in sys.argv[1:] if not word.startswith("-")]
 count, first = int(words[0]), int(words[1]) if len(words) > 1 else 0
-write = numbers if "--numbers" in sys.argv else held if "--held" in sys.argv else program
+writers = {"--numbers": numbers, "--again": met_again, "--held": held}
+write = next((writer for option, writer in writers.items() if option in sys.argv), program)
 found: Counter[str] = Counter()
 for seed in range(first, first + count):
     said = outcome(seed, device="--host" not in sys.argv, write=write)

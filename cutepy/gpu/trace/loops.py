@@ -108,9 +108,9 @@ class Repeated(Block):
         if guess is not None:
             self.carried, self.mixed, self.parting, empty = guess
             self.before = empty | self.before
-            guess = guess if self.carried.keys() <= self.before.keys() else None
+            guess = guess if all(map(self.begins_in, self.carried)) else None
         if guess is None:
-            self.carried, self.mixed, self.parting = {}, set(), ""
+            self.carried, self.mixed, self.parting, self.before = {}, set(), "", dict(before)
         for pass_number in range(MOST_PASSES):
             # Each pass begins from the state before the loop: registers get their start values, the body is traced
             # anew.
@@ -184,6 +184,17 @@ class Repeated(Block):
         slot = new_slot(self.trace, self.owner(self.left, 0), Register(bool_))
         self.trace.emit(store_slot(slot, False))
         return slot
+
+    def begins_in(self, name: str) -> bool:
+        """Whether the registers of a name, which an earlier trace of the loop found, hold what it is before this."""
+        numbers = numbers_of(self.before.get(name))
+        if numbers is None or len(numbers) != len(self.carried[name]):
+            return False
+        try:
+            met = [r is None or widened(r, n, n, 0) == r for r, n in zip(self.carried[name], numbers, strict=True)]
+        except CannotCarry:
+            return False
+        return all(met)
 
     def start(self, name: str, registers: list[Register | None]) -> list[object]:
         """The numbers of a name, or where they are: in registers that are given their first value before the loop."""
