@@ -61,11 +61,14 @@ def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.Monkey
             assert CALLS[name](*pairs[i % 2]).numpy().tobytes() == wanted[i % 2].tobytes()
 
 
+WAYS = {"Device._repeat", "Device.replay", "Device.allocate", "Device.launch", "Device.launch_bound"}
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_made_again_asks_the_device_once(device: Device, name: str) -> None:
     """For its memory and its launches together; and it runs few of Python's functions."""
     a, b = (gpu.array(np.ones((67, 131), np.float32), device=device) for _ in "ab")
-    for _ in range(4):
+    for _ in range(5):
         CALLS[name](a, b)
     asked: Counter[str] = Counter()
 
@@ -78,8 +81,10 @@ def test_a_call_made_again_asks_the_device_once(device: Device, name: str) -> No
         CALLS[name](a, b)
     finally:
         sys.setprofile(None)
-    assert asked["Device.replay"] == 1 and not asked["Device.allocate"] and not asked["Device.launch"]
-    assert asked.total() <= 100, asked
+    # What its launches are bound for is enough, but where a number is a launch parameter.
+    ways = Counter({"Device.replay" if name == "where" else "Device._repeat": 1})
+    assert Counter({way: n for way, n in asked.items() if way in WAYS}) == ways
+    assert asked.total() <= (100 if name == "where" else 50), asked
 
 
 NOTHING: dict[str, Callable[[Tensor, str], Tensor]] = {
@@ -329,7 +334,7 @@ def test_launches_that_are_kept_bound_serve_equal_buffers_alone(device: Device) 
         for _ in range(3):
             own.replay((), launches, [x, y], of=of)
         assert np.array_equal(y.read("f4", 64), 2 * np.arange(64))
-        assert [key[:2] for key in own._groups.played] == [(of, numbers)]
+        assert [*own._groups.played] == [(of, tuple((number, 1020) for number in numbers))]
         own.replay((), [], [x, y], of=object())  # nothing, whatever else is over these buffers
         assert len(own._groups.played) == 2
         del x, y

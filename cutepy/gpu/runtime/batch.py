@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -294,6 +294,8 @@ class Tape:
 
 
 _RUNNING: ContextVar[Tape | None] = ContextVar("tape", default=None)
+running_tape: Callable[[], Tape | None] = _RUNNING.get
+"""The innermost tape that runs in this thread."""
 
 
 @contextmanager
@@ -333,11 +335,6 @@ def untaped() -> Iterator[None]:
         yield
     finally:
         _RUNNING.reset(token)
-
-
-def running_tape() -> Tape | None:
-    """The innermost tape that runs in this thread."""
-    return _RUNNING.get()
 
 
 def tell(device: Device, what: DeviceBuffer | Launch | None) -> None:

@@ -34,6 +34,8 @@ ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last on
 Array = npt.NDArray[np.generic]
 Memory = tuple[int, "wgpu.GPUBuffer"]
 """Memory of a device: the number by which bind groups know it, and wgpu's buffer."""
+Span = tuple[int, int]
+"""The number of memory, and how many bytes of it a buffer asked for."""
 _uids = itertools.count(1)
 
 
@@ -58,17 +60,19 @@ class DeviceBuffer:
     True
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "owned", "pooled", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "held", "name", "nbytes", "owned", "pooled", "span", "uid")
 
     def __init__(self, device: Device, nbytes: int, name: str, pooled: bool = False) -> None:
         self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
         self.held = pooled_bytes(nbytes) if pooled else padded(nbytes)
         self.owned: list[Memory] = []  # the memory that goes with the last reference
         self.uid, self._handle = 0, None
+        self.span: Span | None = None  # while it has memory
 
     def _over(self, memory: Memory) -> DeviceBuffer:
         """The same buffer, over this memory."""
         self.uid, self._handle = memory
+        self.span = memory[0], self.nbytes
         return self
 
     @property
@@ -92,7 +96,7 @@ class DeviceBuffer:
 
     def free(self) -> None:
         """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
-        self._handle = None
+        self._handle = self.span = None
         if self.owned:
             self.owned.clear()
             self.device._forget(self.uid)

@@ -8,22 +8,24 @@ nothing else on the device; any other call is computed anew each time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial, wraps
+from dataclasses import dataclass
+from functools import lru_cache, partial, wraps
 from struct import pack
 from typing import Any, ParamSpec, TypeVar, cast, overload
 from weakref import WeakSet
 
 import numpy as np
 
-from ...layout import Layout
 from ...layout.values.followed import forget_choices
 from ...tensor import DType, Tensor
 from ...tensor.functions import Function
 from . import DeviceBuffer
 from .batch import planning, running_tape, taped
 from .call_recipe import CallRecipe, call_recipe, sized_call
-from .deferral import Deferral
-from .device_tensor import DeviceEngine, settled
+from .deferral import Deferral, innermost
+from .device import MadeMemory, scratch_of
+from .device_tensor import DeviceEngine, NewTensor, TensorForm, form_of
+from .formulas import compiled
 from .recorded_call import CallKey, Recorded, recorded
 
 P = ParamSpec("P")
@@ -73,10 +75,10 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
         # Exact types: a subclass may hold state that its equality does not compare.
         kind: type = type(value)
         if type(value) is Tensor:
-            engine, layout = value.engine, value.layout
-            if value.guard is not None or not (type(engine) is DeviceEngine or settled(engine)):
+            form: TensorForm | None = value._form or form_of(value)
+            if form is None:
                 return None
-            buffer = engine.buffer
+            buffer = cast(DeviceEngine, value.engine).buffer
             # Buffers enter the key by their order of first use, so other buffers make the same key, and equal ones stay
             # equal.
             if buffer in buffers:
@@ -84,11 +86,8 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
             else:
                 slot = len(buffers)
                 buffers.append(buffer)
-            common += slot, engine.dtype.name, engine.writable
-            if type(layout) is Layout:
-                sizes += layout.shape, layout.stride, value.offset, engine.length
-            else:
-                sizes += layout, None, value.offset, engine.length
+            common += slot, form.common
+            sizes += form.sizes
         elif kind in _STATIC:
             common += kind, value
         elif numbers and (kind is float or kind is np.float32):
@@ -122,6 +121,93 @@ def with_room(kept: Kept) -> Kept:
     return kept
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatedCall:
+    """What the device does again for a call (`Device._repeat`): `of` what its launches are kept, which memory it makes,
+    and its result: what is `new`, or argument number `argument`."""
+
+    of: object
+    made: MadeMemory = ()
+    new: NewTensor | None = None
+    argument: int = 0
+
+
+class RepeatedCalls:
+    """Calls that were made several times, by the forms of their tensors and by their other arguments.
+
+    Law: `reader(args)(args, beside)` launches what the call launches and gives what it gives, or it gives None and
+    launches nothing. What a call launches follows from what is `beside`, the forms, the other arguments and the device;
+    its launches are bound for operands of the spans with which one was made, so an operand on another device, freed,
+    too small, or twice the same finds none. Tapes and blocks hear of calls by the general way alone.
+
+    >>> kept = RepeatedCalls()
+    >>> kept.reader((1, 2)) is kept.keep((1, 2.0), (), RepeatedCall("float")) is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._readers: dict[Hashable, Callable[[Sequence[object], Hashable], object]] = {}
+        self._calls: dict[Hashable, RepeatedCall] = {}
+
+    def reader(self, args: Sequence[object]) -> Callable[[Sequence[object], Hashable], object] | None:
+        """What makes calls with arguments of these types again; None where they go the general way."""
+        alone = running_tape() is None and innermost() is None
+        return self._readers.get((*map(type, args),)) if alone else None
+
+    def keep(self, args: Sequence[object], beside: Hashable, call: RepeatedCall) -> RepeatedCall | None:
+        """Make calls like this one by `call` from now on, where they can be told; gives what made them before."""
+        kinds = (*map(type, args),)
+        if kinds not in self._readers:
+            if not all(kind in (Tensor, tuple) or kind in _STATIC for kind in kinds):
+                return None
+            with_room(self._readers)[kinds] = partial(_reader(kinds), self._calls)
+        key = beside, *[form_of(value) if type(value) is Tensor else value for value in args]
+        before = self._calls.get(key)
+        with_room(self._calls)[key] = call
+        return before
+
+    def clear(self) -> None:
+        self._calls.clear()
+
+
+@lru_cache(maxsize=KEPT)
+def _reader(kinds: tuple[type, ...]) -> Callable[..., Any]:
+    """`RepeatedCalls.reader` of arguments of these types, compiled, for any calls that are kept."""
+    names = [f"a{at}" for at in range(len(kinds))]
+    tensors = [name for name, kind in zip(names, kinds, strict=True) if kind is Tensor]
+    whole = [name for name, kind in zip(names, kinds, strict=True) if kind is tuple]
+    key = [f"{name}._form or form_of({name})" if name in tensors else name for name in names]
+    text = f"""def recipe(calls, args, beside):
+    {''.join(f'{name}, ' for name in names)}= args
+    {''.join(f'if not integers.issuperset(map(type, {name})): return None; ' for name in whole)}
+    call = calls.get((beside, {', '.join(key)}))
+    if call is None: return None
+    first = {tensors[0]}.engine.buffer
+    spans = first.span, {''.join(f'{name}.engine.buffer.span, ' for name in tensors[1:])}
+    made = first.device._repeat(call.of, call.made, spans)
+    if made is False: return None
+    return args[call.argument] if made is True else call.new.over(made)
+"""
+    return compiled(text, {"form_of": form_of, "integers": {int}})
+
+
+def _repeated(entry: Recorded, call: CallKey, args: Sequence[object], result: object) -> RepeatedCall | None:
+    """How a recorded call is made again; None where that is not for its operands, in their order, alone."""
+    where, kept = entry.result, entry.kept(call)
+    if call.numbers or len(call.buffers) < sum(type(value) is Tensor for value in args):
+        return None
+    if where.argument is None and kept < 0:
+        return None
+    scratch = scratch_of(entry.made, kept)
+    if scratch is None:
+        return None
+    made, new = tuple(zip(scratch, entry.made, strict=True)), None
+    if where.argument is None and isinstance(result, Tensor) and where.dtype is not None and where.layout is not None:
+        form = form_of(result)
+        new = NewTensor(entry.made[kept], where.dtype, where.length, where.layout, where.offset, form)
+    return RepeatedCall(entry, made, new, where.argument or 0)
+
+
 class CallCache:
     """The recorded calls of one operation, at most `KEPT`; `cached_launches` makes one for a function.
 
@@ -138,6 +224,7 @@ class CallCache:
     def __init__(self) -> None:
         self.recorded: dict[Hashable, Recorded] = {}
         self.recipes: dict[Hashable, list[CallRecipe | None]] = {}
+        self.repeated = RepeatedCalls()
         _CACHES.add(self)
 
     def call(
@@ -157,17 +244,25 @@ class CallCache:
         While a recipe is made (`planning()`), the operation runs to list its launches and the device does nothing:
         calls inside it are computed, and none is kept.
         """
+        beside, read = None, self.repeated.reader(args)
+        if read is not None:
+            beside = key()
+            if (again := read(args, beside)) is not None:
+                return cast(R, again)
         if planning() is not None:
             return uncached(*args)
         call = key_of(args, numbers=parameters is not None)
         if call is None:
             return uncached(*args)
         # The recorded launches of an equal call, else a first call under a tape.
-        beside = key()
+        beside = key() if beside is None else beside
         whole = call.common, call.sizes, beside
         entry = self.recorded.get(whole)
         if entry is not None:
-            return cast(R, entry.run(call, args))
+            result = cast(R, entry.run(call, args))
+            if entry.times > 2 and (repeated := _repeated(entry, call, args, result)) is not None:
+                self.repeated.keep(args, beside, repeated)
+            return result
         # By the recipe of a class, else by Python under a tape, from which a recipe is made where the class was met.
         # A call of nested or swizzled layouts is of no class.
         sized = sized_call(call)
@@ -202,6 +297,7 @@ class CallCache:
         for cache in _CACHES:
             cache.recorded.clear()
             cache.recipes.clear()
+            cache.repeated.clear()
         forget_choices()
 
 

@@ -6,7 +6,7 @@ Law: no call that waits sees a later write: what it reads is settled before anyt
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,8 @@ class Deferral(ABC):
 
 
 _CURRENT: ContextVar[Deferral | None] = ContextVar("deferral", default=None)
+innermost: Callable[[], Deferral | None] = _CURRENT.get
+"""The innermost block of this thread, also where it does not take its calls."""
 
 
 def before_recording() -> None:

@@ -43,7 +43,6 @@ from .batch import (
     Played,
     Stopwatch,
     batches_of,
-    planning,
     running_tape,
     tell,
     untaped,
@@ -74,6 +73,7 @@ from .pipeline import (
     BoundLaunch,
     BoundPipeline,
     Pipeline,
+    Spans,
     build_pipeline,
     check_operands,
     probe_of_subgroups,
@@ -82,6 +82,8 @@ from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
 Made = TypeVar("Made")
+MadeMemory = tuple[tuple[tuple[int, int] | None, int], ...]
+"""What a call makes: for each its scratch memory (`_shared`), or None for the one result, and its bytes."""
 POOLED, POOLED_ALWAYS = 1 << 28, 1 << 24
 """Bytes of results without a reference that a device keeps for further results, at most; and those that it keeps even
 where they, with what is in use, are more than `HELD` times the most that was ever in use at once."""
@@ -174,6 +176,7 @@ class Device:
         self.runtime = RUNTIMES[adapter.runtime]
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
         self._lock = self.runtime.lock()
+        self._lockless = self.runtime.raises_when_lost  # where no launch has failed, calls go without the lock
         self._largest = self.limits.buffer_bytes // ALIGNMENT * ALIGNMENT
         self._dead = ""
         self._failed: dict[int, str] = {}  # number of a buffer -> what a launch over it failed with
@@ -254,7 +257,8 @@ class Device:
 
         Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
         """
-        plans = planning() is not None
+        tape = running_tape()
+        plans = tape is not None and tape.plans
         if type(nbytes) is not int and not plans:
             nbytes = _whole(nbytes, "allocate")
         if not 0 <= nbytes <= self._largest:
@@ -269,13 +273,14 @@ class Device:
             buffer = (
                 self._pooled(nbytes, name) if pooled else self._with_memory(partial(self._new, nbytes, name, False))
             )
-        tell(self, buffer if pooled else None)
+        if tape is not None:
+            tell(self, buffer if pooled else None)
         return buffer
 
     def _pooled(self, nbytes: int, name: str = "") -> DeviceBuffer:
         """A buffer in memory of the pool, or in new memory that is for the pool. Any thread may ask at any time; where
         the pool has some, it takes no lock."""
-        if self._needs_no_lock:
+        if self._lockless and not (self._failed or self._dead):
             buffer = DeviceBuffer(self, nbytes, name, True)
             if buffer.held <= LARGEST_CLASS and self._pool.take(buffer):
                 return buffer
@@ -301,12 +306,6 @@ class Device:
             self._in_flight.submit_nothing()
             last = self._in_flight.last()
         self._await(last, "free memory")
-
-    @property
-    def _needs_no_lock(self) -> bool:
-        """Whether a call may go without the lock: no launch has failed, and the runtime raises where a lost device is
-        used."""
-        return self.runtime.raises_when_lost and not (self._failed or self._dead)
 
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
@@ -440,7 +439,7 @@ class Device:
             self._throttle()
             with Exclusive(self, "submit"):
                 self._flush()
-        if not self._needs_no_lock:
+        if self._failed or self._dead or not self._lockless:
             with Exclusive(self, doing):
                 pass
 
@@ -508,7 +507,7 @@ class Device:
         before_launches(launches, buffers)
         self._begin("a call made again")
         tapes = running_tape() is not None
-        scratch = None if tapes or len(made) == (kept >= 0) else _scratch_of(made, kept)
+        scratch = None if tapes or len(made) == (kept >= 0) else scratch_of(made, kept)
         new = [
             self._pooled(nbytes) if scratch is None or (key := scratch[at]) is None else self._shared(key, nbytes)
             for at, nbytes in enumerate(made)
@@ -517,9 +516,7 @@ class Device:
         same: BoundKey | None = None
         bound: list[BoundLaunch] | None = None
         if of is not None and not self._failed:
-            uids = [0 if buffer._handle is None else buffer.uid for buffer in buffers]
-            uids += [buffer.uid for buffer in new]
-            same = of, tuple(uids), *[buffer.nbytes for buffer in buffers]
+            same = of, tuple([buffer.span for buffer in everything])
             bound = self._groups.played.get(same)
         if bound is None:
             bound = [
@@ -537,6 +534,27 @@ class Device:
                 operands = tuple([everything[number] for number in places])
                 tell(self, (replace(program, grid=grid), operands, tuple(params)))
         return new[kept] if kept >= 0 else None
+
+    def _repeat(self, of: object, made: MadeMemory, spans: Spans) -> DeviceBuffer | bool:
+        """What `replay` does for calls `of` one object over operands of these spans, where the launches are bound and
+        nothing else is to be done: no submission, and no failure to raise. Gives the buffer of the result, else whether
+        it launched them. No tape and no block runs in this thread."""
+        if self._failed or self._dead or not self._lockless or len(self.pending) >= self._enough:
+            return False
+        result: DeviceBuffer | bool = True
+        for key, nbytes in made:
+            if key is None:
+                result = buffer = self._pooled(nbytes)
+            else:
+                buffer = self._shared(key, nbytes)
+            spans = *spans, buffer.span
+        bound = self._groups.played.get((of, spans))
+        if bound is None:
+            return False
+        self.pending.extend(bound)
+        if self._flusher.asleep:
+            self._flusher.notice()
+        return result
 
     def _shared(self, key: tuple[int, int], nbytes: int) -> DeviceBuffer:
         """Scratch memory by its bytes and its number among those of its size, made where it is not there. The device
@@ -1041,16 +1059,16 @@ class _Ending:
 
 
 @lru_cache(maxsize=4096)
-def _scratch_of(made: tuple[int, ...], kept: int) -> tuple[tuple[int, int] | None, ...] | None:
+def scratch_of(made: tuple[int, ...], kept: int) -> tuple[tuple[int, int] | None, ...] | None:
     """Which scratch memory each new buffer of a call is over, by its bytes and its number among those of its size; None
     for the one that is kept, and None for all where the memory of the others is more than `SCRATCH` bytes together.
 
     All calls share it, for its contents do not outlast a call: each call writes it before it reads it, and its
     launches are queued in one step.
 
-    >>> _scratch_of((100, 4096, 90), 1), _scratch_of((SCRATCH + 1,), -1)
+    >>> scratch_of((100, 4096, 90), 1), scratch_of((SCRATCH + 1,), -1)
     (((256, 0), None, (256, 1)), None)
-    >>> _scratch_of((4,) * (SCRATCH // 256 + 1), -1)  # none has less than 256 bytes
+    >>> scratch_of((4,) * (SCRATCH // 256 + 1), -1)  # none has less than 256 bytes
     """
     held = [pooled_bytes(nbytes) for nbytes in made]
     if sum([nbytes for at, nbytes in enumerate(held) if at != kept]) > SCRATCH:

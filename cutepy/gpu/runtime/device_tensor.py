@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import TensorError
-from ...layout import IntTuple, Layout, LayoutRight
+from ...layout import ComposedLayout, IntTuple, Layout, LayoutRight
 from ...tensor import DType, Tensor, gpu_dtype
 from ...tensor.bulk import on_host
 from ...tensor.dtypes import as_dtype, c64
 from ...tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ...tensor.make import in_words, make_tensor
 from ...tensor.packed import words_as
+from ...tensor.tensor import OpenTensor, set_form
 from . import Device, DeviceBuffer, default_device
 from .device import PendingRead
 
@@ -90,6 +91,78 @@ class DeviceEngine:
         ViewEngine(elements, self.dtype).store(offsets, values, where)
         self.replace(elements)
 
+
+class _OpenEngine(DeviceEngine):
+    """An engine that is being made, as an `OpenTensor`."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorForm:
+    """What the launches of a call follow from of a tensor in the memory of a device, whichever memory that is: `common`
+    is the name of its type and whether it is writable, `sizes` its shape, its stride, its offset and its length; of a
+    layout with a function outside that layout and None. Of equal tensors it is one object, as long as it is kept."""
+
+    common: tuple[str, bool]
+    sizes: tuple[Any, Any, Any, int]
+
+
+FORMS_KEPT = 4096
+_FORMS: dict[Hashable, TensorForm] = {}
+
+
+def form_of(tensor: Tensor) -> TensorForm | None:
+    """The form of a tensor, which it keeps; None for one with a guard or in other memory than a device's.
+
+    >>> from cutepy import gpu
+    >>> x, y = (gpu.array(np.zeros((2, 3), np.float32)) for _ in "xy")
+    >>> form_of(x) is form_of(y), form_of(x).sizes, form_of(make_tensor(np.zeros(3)))
+    (True, ((2, 3), (3, 1), 0, 6), None)
+    """
+    engine, layout, offset = tensor.engine, tensor.layout, tensor.offset
+    if tensor.guard is not None or not (type(engine) is DeviceEngine or settled(engine)):
+        return None
+    common = engine.dtype.name, engine.writable
+    plain = (layout.shape, layout.stride) if type(layout) is Layout else (layout, None)
+    sizes = (*plain, offset, engine.length)
+    key = common, sizes, type(offset), type(engine.length)
+    form = _FORMS.get(key)
+    if form is None:
+        if len(_FORMS) >= FORMS_KEPT:
+            _FORMS.clear()
+        form = _FORMS.setdefault(key, TensorForm(common, sizes))
+    set_form(tensor, form)
+    return form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewTensor:
+    """A result that a call makes: so many bytes of memory, and what is over them."""
+
+    nbytes: int
+    dtype: DType
+    length: int
+    layout: Layout | ComposedLayout
+    offset: Any = 0
+    form: TensorForm | None = None
+
+    def over(self, buffer: DeviceBuffer, name: str = "") -> Tensor:
+        """The tensor, in this memory."""
+        engine: Any = _new(_OpenEngine)
+        engine.buffer, engine.dtype, engine.length = buffer, self.dtype, self.length
+        engine.space, engine.name, engine.writable = "gmem", name, True
+        engine.__class__ = DeviceEngine
+        tensor: Any = _new(OpenTensor)
+        tensor.engine, tensor.layout, tensor.offset = engine, self.layout, self.offset
+        tensor.guard, tensor._form = None, self.form
+        tensor.__class__ = Tensor
+        made: Tensor = tensor
+        return made
+
+
+_new = object.__new__
 
 # As `object.__setattr__`, in a third of its time: each call makes an engine.
 _set_buffer, _set_dtype, _set_length, _set_space, _set_name, _set_writable = (
@@ -235,33 +308,33 @@ def empty(
 
     Raises TensorError for more elements than 32-bit offsets reach, and DeviceError where there is no device.
     """
-    layout, kind, size = _new_of(shape, dtype)
-    if kind is c64:
-        words = empty(2 * size, "f32", cleared=cleared, device=device, name=name)
-        return Tensor(words_as(words.engine, c64), layout)
+    # Exact types: True is no size, though it equals 1.
+    plain = type(dtype) is str and (type(shape) is int or (type(shape) is tuple and {*map(type, shape)} == {int}))
+    new = (_NEW.get((shape, dtype)) if plain else None) or _new_of(shape, dtype, plain)
+    if new.dtype is c64:
+        words = empty(2 * new.length, "f32", cleared=cleared, device=device, name=name)
+        return Tensor(words_as(words.engine, c64), new.layout)
     target = device if device is not None else default_device()
-    buffer = target.allocate(size * kind.bytes, name, pooled=not cleared)
-    return Tensor(DeviceEngine(buffer, kind, size, name=name), layout)
+    return new.over(target.allocate(new.nbytes, name, pooled=not cleared), name)
 
 
 SHAPES_KEPT = 1024
 """Layouts that `empty` keeps: those of results are made again and again."""
-_NEW: dict[tuple[Hashable, Hashable], tuple[Layout, DType, int]] = {}
+_NEW: dict[tuple[Hashable, Hashable], NewTensor] = {}
 
 
-def _new_of(shape: IntTuple, dtype: object) -> tuple[Layout, DType, int]:
-    """The layout, the type and the size of a new tensor. Raises as `empty`."""
-    # Exact types: True is no size, though it equals 1.
-    plain = type(dtype) is str and (type(shape) is int or (type(shape) is tuple and {*map(type, shape)} == {int}))
-    if plain and (kept := _NEW.get((shape, dtype))) is not None:
-        return kept
+def _new_of(shape: IntTuple, dtype: object, plain: bool) -> NewTensor:
+    """What a new tensor is; it is kept for its shape and its type where these are `plain`. Raises as `empty`."""
     layout = Layout(shape, LayoutRight)
     kind = c64 if as_dtype(dtype) is c64 else gpu_dtype(dtype)
     size = layout.size
     if size > 1 << 32:
         raise TensorError(f"empty({shape}): {size} elements are more than 32-bit offsets reach")
+    nowhere: Any = None  # the form of a tensor tells nothing of its memory
+    form = form_of(Tensor(DeviceEngine(nowhere, kind, size), layout))
+    new = NewTensor(size * kind.bytes, kind, size, layout, form=form)
     if plain:
         if len(_NEW) >= SHAPES_KEPT:
             _NEW.clear()
-        _NEW[shape, dtype] = layout, kind, size
-    return layout, kind, size
+        _NEW[shape, dtype] = new
+    return new

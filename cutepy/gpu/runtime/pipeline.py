@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
-from .buffer import DeviceBuffer, padded
+from .buffer import DeviceBuffer, Span, padded
 from .native import Binder, Owned, wgpu
 from .program import Binding, Dialect, Program, Size3
 
@@ -153,8 +153,10 @@ class BoundPipeline:
 
 BoundLaunch = tuple[BoundPipeline, bytes, Size3]
 """A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
-BoundKey = tuple[object, tuple[int, ...], *tuple[object, ...]]
-"""What is bound, a pipeline or launches that are made again, and the numbers of the buffers that it is bound to."""
+Spans = tuple[Span | None, ...]
+"""The spans of buffers; no launch is bound to one without memory."""
+BoundKey = tuple[object, tuple[int, ...] | Spans]
+"""What is bound, and to what: a pipeline to the memory of these numbers, or launches that are made again to buffers."""
 
 
 class BindGroups:
@@ -193,7 +195,7 @@ class BindGroups:
 
     def play(self, key: BoundKey, launches: list[BoundLaunch]) -> None:
         """Keep the launches of a call, as `played` gives them to a call of the same key."""
-        for uid in key[1]:
+        for uid in _numbers(key):
             self._of_buffer[uid].add(key)
         self.played[key] = launches
 
@@ -216,9 +218,14 @@ class BindGroups:
         self._of_buffer.clear()
 
     def _drop(self, key: BoundKey) -> None:
-        for uid in key[1]:
+        for uid in _numbers(key):
             if uid in self._of_buffer:
                 self._of_buffer[uid].discard(key)
+
+
+def _numbers(key: BoundKey) -> list[int]:
+    """The numbers of the memory that something is bound to."""
+    return [each if isinstance(each, int) else each[0] for each in key[1] if each is not None]
 
 
 def check_operands(device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> None:

@@ -59,8 +59,7 @@ class Recorded:
 
     def run(self, call: CallKey, args: Sequence[object]) -> object:
         """The call over these buffers and numbers."""
-        buffers, result = call.buffers, self.result
-        kept = result.buffer - len(buffers) if result.dtype is not None else -1
+        buffers, result, kept = call.buffers, self.result, self.kept(call)
         if call.numbers:
             new = call.device.replay(self.made, self._with(call.numbers), buffers, kept)
         else:
@@ -72,6 +71,10 @@ class Recorded:
             return None
         buffer = new if new is not None else buffers[result.buffer]
         return Tensor(DeviceEngine(buffer, result.dtype, result.length), result.layout, result.offset)
+
+    def kept(self, call: CallKey) -> int:
+        """Which of the buffers that it makes holds its result; -1 for none."""
+        return self.result.buffer - len(call.buffers) if self.result.dtype is not None else -1
 
     def _with(self, numbers: list[float]) -> Sequence[Played]:
         """The launches with these numbers in their places."""

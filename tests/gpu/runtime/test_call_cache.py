@@ -18,7 +18,7 @@ def test_threads_that_use_one_class_find_each_recipe_that_was_made(monkeypatch: 
     kept, served, wrong = CallCache(), object(), list[object]()
 
     def recipe(own: int) -> CallRecipe:
-        entry = SimpleNamespace(run=lambda call, args: own)
+        entry = SimpleNamespace(run=lambda call, args: own, times=0)
         return CallRecipe(lambda numbers: entry if numbers[0] == own else None, (), "", {})  # type: ignore[arg-type,return-value]
 
     def key_of(args: list[int], *, numbers: bool) -> CallKey:
