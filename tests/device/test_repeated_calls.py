@@ -1,27 +1,36 @@
 """Calls made again: what the long way gives, from the pool and without a launch too many; equal bits each time."""
 
 import gc
+import math
+import random
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 from swiftshader import needs_special_values
 
 from cutepy import Layout, composition, gpu, ops
-from cutepy.errors import DeviceError, KernelError
+from cutepy.errors import CutepyError, DeviceError, KernelError
 from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device, DeviceBuffer
+from cutepy.gpu.runtime.batch import MOST_LAUNCHES, taped
 from cutepy.gpu.runtime.buffer import pooled_bytes
+from cutepy.gpu.runtime.call_cache import RepeatedCalls
 from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS, _OutOfMemory
-from cutepy.tensor import Tensor
+from cutepy.gpu.runtime.device_tensor import form_of
+from cutepy.gpu.runtime.pipeline import BoundLaunch
+from cutepy.tensor import Tensor, i32, make_tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+from shares import share
 from statistic_cases import EDGES, check_scans, check_short_rows, check_statistics
 
 CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
@@ -453,3 +462,179 @@ def test_a_batch_fails_while_another_thread_uses_scratch_memory(device: Device) 
         thread.join()
         own.close()
     assert not wrong
+
+
+class Noted(deque[BoundLaunch]):
+    """What waits for a submission, and all that ever did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ever: list[BoundLaunch] = []
+
+    def extend(self, launches: Iterable[BoundLaunch]) -> None:
+        new = [*launches]
+        self.ever += new
+        super().extend(new)
+
+
+@gpu.kernel(sizes="known")
+def blended(n: "u32", x: Tensor, y: Tensor, z: Tensor, *, times: int = 1) -> None:  # noqa: F821
+    gpu.launch(grid=1, threads=8)
+    z[gpu.thread] += times * (x[gpu.thread] + gpu.cast(n, "f32") * y[gpu.thread])
+
+
+@gpu.kernel(sizes={"x": "(n)", "z": "(n)"})
+def scaled(x: Tensor, z: Tensor, by: "u32") -> None:  # noqa: F821
+    gpu.launch(grid=x.shape[0], threads=1)
+    z[gpu.workgroup.x] = gpu.cast(by, "f32") * x[gpu.workgroup.x]
+
+
+class RandomCalls:
+    """Calls of operations and kernels: over few memories, one of them freed and one on another device, of few layouts,
+    offsets, lengths and types, some of them frozen, and over one memory twice."""
+
+    def __init__(self, device: Device, other: Device, seed: int) -> None:
+        self.pick = random.Random(seed)
+        memory: list[Any] = [gpu.array(np.ones(64, np.float32), device=device).engine for _ in range(4)]
+        short, far = (gpu.array(np.ones(n, np.float32), device=d).engine for n, d in ((16, device), (64, other)))
+        freed = replace(short, buffer=device.allocate(256))
+        freed.buffer.free()
+        self.engines = [*memory * 6, *[replace(e, length=60) for e in memory], replace(memory[0], writable=False)]
+        self.engines += [replace(memory[1], dtype=i32), replace(short, length=64), freed, far]
+        self.numbers = {engine.buffer.uid for engine in self.engines}
+        self.layouts = [Layout(8)] * 8 + [Layout((8,)), Layout(8, 3), Layout((2, 4)), Layout((2, 4), (4, 1))]
+        self.add, self.shifted = gpu.pointwise("a + b"), gpu.pointwise("a + s * b")
+
+    def tensor(self) -> Tensor:
+        pick = self.pick.choice
+        return Tensor(pick(self.engines), pick(self.layouts), pick([0] * 9 + [4]))
+
+    def call(self) -> tuple[str, Callable[[], object]]:
+        pick = self.pick.choice
+        x, y, z = (self.tensor() for _ in "xyz")
+        if pick([False, False, True]):
+            y = pick([x, Tensor(x.engine, y.layout, y.offset)])
+        wide = Tensor(x.engine, Layout((8, 8), (8, 1)))
+        number, whole = pick([0.0, -0.0, math.nan, 0.5]), pick([0, 1, 2, True])
+        axis: Any = pick([0, -1, None, (0,), (False,)])
+        calls: dict[str, Callable[[], object]] = {
+            "kernel": lambda: blended(whole, x, y, z, times=pick([1, 1, 1, 2])),
+            "unknown sizes": lambda: scaled(x, z, whole),
+            "add": lambda: ops.add(x, y),
+            "into": lambda: self.add(x, y, out=z),
+            "numbers": lambda: self.shifted(x, number, y),
+            "sum": lambda: ops.sum(x, axis),
+            "softmax": lambda: ops.softmax(x, 0),
+            "epilogue": lambda: ops.matmul(wide, y, epilogue="c * s + b", s=pick([number, whole, whole]), b=z),
+        }
+        name = pick([*calls])
+        made, state = calls[name], self.pick.getstate()
+
+        def again() -> object:
+            self.pick.setstate(state)
+            return made()
+
+        return name, again
+
+
+@pytest.mark.parametrize("seed", share(range(12)))
+def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It launches the same over the same memory, gives the same and is refused alike, in any order of calls."""
+    own, other = (gpu.open_device(device.adapter) for _ in range(2))
+    own.pending = noted = Noted()
+    served: Counter[str] = Counter()
+    repeat = Device._repeat
+
+    def counted(*given: Any) -> object:
+        found = repeat(*given)
+        served[name] += found is not False
+        return found
+
+    def outcome(call: Callable[[], object]) -> object:
+        noted.ever.clear()
+        try:
+            found = call()
+        except CutepyError as error:
+            return str(error)
+        # Which new memory it has may be another where garbage holds some.
+        launches = [
+            (bound.pipeline, [uid if uid in calls.numbers else "new" for uid in bound.uids], bound.nbytes, params, grid)
+            for bound, params, grid in noted.ever
+        ]
+        if isinstance(found, Tensor):
+            engine: Any = found.engine
+            same = engine.buffer.uid if engine.buffer.uid in calls.numbers else "new"
+            parts = same, engine.buffer.nbytes, engine.dtype, engine.length, engine.writable
+            return launches, parts, type(found), type(engine), found.layout, found.offset, found.guard, engine.name
+        return launches, found
+
+    try:
+        monkeypatch.setattr(Device, "_repeat", counted)
+        calls = RandomCalls(own, other, seed)
+        given = [calls.call() for _ in range(40)]
+        for _turn in range(800):
+            calls.pick.seed(_turn)
+            name, call = calls.pick.choice(given)
+            found = outcome(call)
+            with monkeypatch.context() as patch:
+                patch.setattr(RepeatedCalls, "reader", lambda *_: None)
+                assert found == outcome(call), name
+        assert len(served) >= 4 and served.total() > 100, served
+    finally:
+        own.close()
+        other.close()
+
+
+def test_a_repeated_call_is_on_every_tape_and_after_what_waits(device: Device) -> None:
+    """A tape sees it, a block settles before it writes, a failure is raised by it, and so is the end of its device."""
+    own = gpu.open_device(device.adapter)
+    try:
+        x, z = (gpu.array(np.full(64, value, np.float32), device=own) for value in (1, 0))
+
+        def call() -> Tensor:
+            scaled(x, z, 2)
+            return ops.add(x, z)
+
+        results = [call() for _ in range(6)][-1:]
+        with taped(own) as tape:
+            results.append(call())
+        assert len(tape.launches) == 2 and tape.made == [results[1].engine.buffer] and tape.whole
+        with gpu.fused():
+            waits = ops.exp(z)  # before it is written again
+            scaled(x, z, 3)
+        scaled(x, z, 2)
+        assert np.allclose(waits.numpy(), np.exp(np.float32(2)), rtol=1e-5)
+        # A failure is raised once, by a call over what it failed.
+        own._failed[x.engine.buffer.uid] = "played"
+        with pytest.raises(DeviceError, match="played"):
+            call()
+        call()
+        before = own.stats.submissions
+        for _ in range(100):
+            results.append(call())
+        own.wait()
+        assert own.stats.submissions - before >= 200 // MOST_LAUNCHES
+        assert all((result.numpy() == 3).all() for result in results)
+    finally:
+        own.close()
+    with pytest.raises(DeviceError, match="was closed"):
+        scaled(x, z, 2)
+    with pytest.raises(DeviceError, match="was closed"):
+        ops.add(x, z)
+
+
+def test_forms_are_compared_by_type_too(device: Device) -> None:
+    """Equal numbers of other types are other forms, and tensors that are equal have one."""
+    x = gpu.array(np.zeros((4, 6), np.float32), device=device)
+    alike = [Tensor(x.engine, Layout((4, 6), (6, 1)), 0) for _ in range(2)]
+    assert form_of(alike[0]) is form_of(alike[1]) is form_of(x) is alike[0]._form
+    odd: list[Any] = [np.int64(0), False, 0.0]
+    assert len({form_of(Tensor(x.engine, x.layout, offset)) for offset in (0, 1, *odd)}) == 5
+    frozen = Tensor(replace(x.engine, writable=False), x.layout)  # type: ignore[type-var]
+    assert form_of(frozen) is not form_of(x)
+    assert form_of(Tensor(make_tensor(np.zeros(3)).engine, Layout(3))) is None
+    made = gpu.empty((4, 6))
+    assert made._form is form_of(Tensor(made.engine, made.layout)) and type(made) is Tensor
+    with pytest.raises(AttributeError):
+        made.offset = 1  # type: ignore[misc]
+    assert copy(made).engine is made.engine and copy(made)._form is made._form

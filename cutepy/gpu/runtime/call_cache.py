@@ -154,8 +154,11 @@ class RepeatedCalls:
         alone = running_tape() is None and innermost() is None
         return self._readers.get((*map(type, args),)) if alone else None
 
-    def keep(self, args: Sequence[object], beside: Hashable, call: RepeatedCall) -> RepeatedCall | None:
-        """Make calls like this one by `call` from now on, where they can be told; gives what made them before."""
+    def keep(
+        self, args: Sequence[object], beside: Hashable, call: RepeatedCall, *, instead: bool = True
+    ) -> RepeatedCall | None:
+        """Make calls like this one by `call` from now on, where they can be told and nothing makes them yet, or instead
+        of that; gives what made them before."""
         kinds = (*map(type, args),)
         if kinds not in self._readers:
             if not all(kind in (Tensor, tuple) or kind in _STATIC for kind in kinds):
@@ -163,7 +166,8 @@ class RepeatedCalls:
             with_room(self._readers)[kinds] = partial(_reader(kinds), self._calls)
         key = beside, *[form_of(value) if type(value) is Tensor else value for value in args]
         before = self._calls.get(key)
-        with_room(self._calls)[key] = call
+        if instead or before is None:
+            with_room(self._calls)[key] = call
         return before
 
     def clear(self) -> None:
@@ -178,12 +182,12 @@ def _reader(kinds: tuple[type, ...]) -> Callable[..., Any]:
     whole = [name for name, kind in zip(names, kinds, strict=True) if kind is tuple]
     key = [f"{name}._form or form_of({name})" if name in tensors else name for name in names]
     text = f"""def recipe(calls, args, beside):
-    {''.join(f'{name}, ' for name in names)}= args
-    {''.join(f'if not integers.issuperset(map(type, {name})): return None; ' for name in whole)}
-    call = calls.get((beside, {', '.join(key)}))
+    {"".join(f"{name}, " for name in names)}= args
+    {"".join(f"if not integers.issuperset(map(type, {name})): return None; " for name in whole)}
+    call = calls.get((beside, {", ".join(key)}))
     if call is None: return None
     first = {tensors[0]}.engine.buffer
-    spans = first.span, {''.join(f'{name}.engine.buffer.span, ' for name in tensors[1:])}
+    spans = first.span, {"".join(f"{name}.engine.buffer.span, " for name in tensors[1:])}
     made = first.device._repeat(call.of, call.made, spans)
     if made is False: return None
     return args[call.argument] if made is True else call.new.over(made)
@@ -244,18 +248,26 @@ class CallCache:
         While a recipe is made (`planning()`), the operation runs to list its launches and the device does nothing:
         calls inside it are computed, and none is kept.
         """
-        beside, read = None, self.repeated.reader(args)
-        if read is not None:
-            beside = key()
-            if (again := read(args, beside)) is not None:
-                return cast(R, again)
+        read = self.repeated.reader(args)
+        if read is not None and (again := read(args, key())) is not None:
+            return cast(R, again)
+        return self._general(args, uncached, key, parameters)
+
+    def _general(
+        self,
+        args: Sequence[object],
+        uncached: Callable[..., R],
+        key: Callable[[], Hashable],
+        parameters: Callable[[], tuple[str, ...]] | None = None,
+    ) -> R:
+        """`call`, where the call is not repeated or cannot be."""
         if planning() is not None:
             return uncached(*args)
         call = key_of(args, numbers=parameters is not None)
         if call is None:
             return uncached(*args)
         # The recorded launches of an equal call, else a first call under a tape.
-        beside = key() if beside is None else beside
+        beside = key()
         whole = call.common, call.sizes, beside
         entry = self.recorded.get(whole)
         if entry is not None:
@@ -336,11 +348,16 @@ def _cached(operation: Callable[P, R], *, deferred: bool) -> Callable[P, R]:
         if deferred and Deferral.current() is not None:
             return operation(*args, **named)
         given: tuple[object, ...] = (*args, *named.values()) if named else args
-        count = len(args)
+        read = cache.repeated.reader(given)
+        if read is not None and (again := read(given, (*named,))) is not None:
+            return cast(R, again)
+        return computed(given, len(args), (*named,))
+
+    def computed(given: tuple[object, ...], count: int, named: tuple[str, ...]) -> R:
 
         def uncached(*given: Any) -> R:
             return operation(*given[:count], **dict(zip(named, given[count:], strict=True)))
 
-        return cache.call(given, uncached, key=lambda: tuple(named))
+        return cache._general(given, uncached, lambda: named)
 
     return call

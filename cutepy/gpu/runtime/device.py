@@ -656,10 +656,17 @@ class Device:
             self._checked.add(launch)
 
     def launch_bound(
-        self, program: Program, operands: list[DeviceBuffer], uids: tuple[int, ...], params: bytes, grid: Size3
+        self,
+        program: Program,
+        operands: list[DeviceBuffer],
+        uids: tuple[int, ...],
+        params: bytes,
+        grid: Size3,
+        kept_as: BoundKey | None = None,
     ) -> None:
         """A launch of a program that was launched before, over buffers of these numbers: they are as it needs them, its
-        parameters are packed, and its grid is within the limits. Where the bind group is there, it takes no lock.
+        parameters are packed, and its grid is within the limits. Where the bind group is there, it takes no lock. With
+        `kept_as` it is kept for calls that are made again (`replay`).
 
         Raises as `launch`.
         """
@@ -670,6 +677,8 @@ class Device:
         if self._failed:
             self._raise_failure(*operands)
         self._enqueue(((bound, params, grid),))
+        if kept_as is not None:
+            self._groups.play(kept_as, [(bound, params, grid)])
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where

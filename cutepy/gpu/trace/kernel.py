@@ -58,7 +58,7 @@ from ..ir.place import KERNEL_FILE, place_of
 from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower, stated_alone
 from ..runtime import Device, default_device
-from ..runtime.call_cache import with_room
+from ..runtime.call_cache import RepeatedCalls, with_room
 from ..runtime.formulas import Formula
 from ..runtime.program import LaunchPlan, Limits, Program, Size3
 from ..runtime.timing import Tuning
@@ -377,6 +377,7 @@ class KernelFunction(NotebookRepr):
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
         self._recipes: dict[Hashable, list[Recipe]] = {}
+        self._repeated = RepeatedCalls()
         self._pinned: set[Hashable] = set()
         self._told = False
         self._bounds: Mapping[str, tuple[int, int]] = {}
@@ -404,9 +405,13 @@ class KernelFunction(NotebookRepr):
             self.check_assumptions(*args, **static)
             checks = "auto"
         try:
-            whole = self._is_whole(args, static) and type(checks) is str
-            if not (whole and replayed(self._recipes.get(self._beside(args, checks, static), []), args)):
-                self._launch(args, checks, static)
+            if self._is_whole(args, static) and type(checks) is str:
+                beside, again = self._beside(args, checks, static), self._repeated.reader(args)
+                if again is not None and again(args, beside) is not None:
+                    return
+                if (recipes := self._recipes.get(beside)) and replayed(recipes, args, beside, self._repeated):
+                    return
+            self._launch(args, checks, static)
         except CutepyError:
             with self._naming():
                 raise

@@ -299,14 +299,18 @@ class Walk:
         self._sorted: tuple[int, int] | None = None
 
     def _sort(self) -> None:
-        """Part what was read into what C compares, which are tuples of as many objects each time and single objects,
-        and the rest."""
+        """Part what was read into what C compares, which are tuples of as many objects each time, single objects and
+        names that are not there, and the rest."""
         spaces: dict[int, tuple[Space, dict[object, object]]] = {}
         self._rest_of_spots: list[Spot] = []
+        self._single: list[Callable[[], Any]] = []
         for spot in self.spots:
             space, key, value, _ = spot
+            if type(space) is dict and value is MISSING:
+                self._single.append(partial(space.get, key, MISSING))
+                continue
             there = spaces.setdefault(id(space), (space, {}))[1]
-            if type(space) is not dict or value is MISSING or there.setdefault(key, value) is not value:
+            if type(space) is not dict or there.setdefault(key, value) is not value:
                 self._rest_of_spots.append(spot)
         # Of one key `itemgetter` gives no tuple.
         read = [(space, [*there, next(iter(there))], there) for space, there in spaces.values() if there]
@@ -317,8 +321,8 @@ class Walk:
         others = [one for one in self.looks if not _is_of_attributes(one[0])]
         single = [type(before) is not tuple and look() is before for look, before, *_ in others]
         self._tuples = [look for look, _ in tuples]
-        self._single = [look for look, *_ in compress(others, single)]
-        self._held = [part for _, parts in tuples for part in parts]
+        self._held = [part for _, parts in tuples for part in parts] + [MISSING] * len(self._single)
+        self._single += [look for look, *_ in compress(others, single)]
         self._held += [before for _, before, *_ in compress(others, single)]
         self._rest_of_looks = [one for one, alone in zip(others, single, strict=True) if not alone]
         self._sorted = len(self.spots), len(self.looks)

@@ -18,8 +18,10 @@ from ...layout.values.followed import FollowedNumber, Trail, Unfollowed, trail
 from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
 from ..runtime.batch import running_tape, tell
+from ..runtime.call_cache import RepeatedCall, RepeatedCalls
 from ..runtime.device_tensor import DeviceEngine, settled
 from ..runtime.formulas import Formula, Statements, compiled
+from ..runtime.pipeline import BoundKey
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
@@ -50,7 +52,7 @@ class Recipe:
     scope: dict[str, object]
     of: Hashable
 
-    def launch(self, launched: Launched) -> None:
+    def launch(self, launched: Launched, kept_as: BoundKey | None = None) -> None:
         """Launch it on the device of its buffers, as `Device.launch` does."""
         buffers, uids, params, x, y, z = launched
         device, tapes = buffers[0].device, running_tape() is not None
@@ -59,7 +61,7 @@ class Recipe:
             device.check_faults(self.program, values)
             if tapes:
                 tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
-        device.launch_bound(self.program, buffers, uids, params, (x, y, z))
+        device.launch_bound(self.program, buffers, uids, params, (x, y, z), kept_as)
 
 
 def recipe_for(
@@ -236,9 +238,10 @@ class _Writer:
         return str(self.call.offsets[name])
 
 
-def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
+def replayed(recipes: list[Recipe], args: tuple[object, ...], beside: Hashable, repeated: RepeatedCalls) -> bool:
     """Launch by the first of these recipes that serves the call, which is the first from then on; False where none
     does, or a check of it does not hold. Of followed numbers the launch is on the tape of a device that does nothing.
+    A launch of plain arguments that was made before is kept bound for calls that are `repeated`.
     """
     if (running := trail()) is not None:
         return _planned(recipes, args, running)
@@ -249,9 +252,21 @@ def replayed(recipes: list[Recipe], args: tuple[object, ...]) -> bool:
                 return False
             if number:
                 recipes[:] = [recipe, *[other for other in recipes if other is not recipe]]
-            recipe.launch(launched)
+            recipe.launch(launched, _kept_as(args, beside, repeated))
             return True
     return False
+
+
+def _kept_as(args: tuple[object, ...], beside: Hashable, repeated: RepeatedCalls) -> BoundKey | None:
+    """As what a launch over these arguments is kept bound, where they are plain and one was made before."""
+    if not _PLAIN.issuperset(map(type, args)):
+        return None
+    call = repeated.keep(args, beside, RepeatedCall(object()), instead=False)
+    tensors: list[Any] = [value for value in args if type(value) is Tensor]
+    return None if call is None else (call.of, tuple([tensor.engine.buffer.span for tensor in tensors]))
+
+
+_PLAIN = {Tensor, int}
 
 
 def _planned(recipes: list[Recipe], args: tuple[object, ...], running: Trail) -> bool:
