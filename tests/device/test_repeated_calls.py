@@ -21,7 +21,7 @@ from cutepy import Layout, composition, gpu, ops
 from cutepy.errors import CutepyError, DeviceError, KernelError
 from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device, DeviceBuffer
-from cutepy.gpu.runtime.batch import MOST_LAUNCHES, taped
+from cutepy.gpu.runtime.batch import LAUNCHES, taped
 from cutepy.gpu.runtime.buffer import pooled_bytes
 from cutepy.gpu.runtime.call_cache import RepeatedCalls
 from cutepy.gpu.runtime.device import HELD, POOLED_ALWAYS, _OutOfMemory
@@ -489,6 +489,12 @@ def scaled(x: Tensor, z: Tensor, by: "u32") -> None:  # noqa: F821
     z[gpu.workgroup.x] = gpu.cast(by, "f32") * x[gpu.workgroup.x]
 
 
+@gpu.cached_launches
+def second_half(x: Tensor) -> Tensor:
+    y = ops.add(x, 1)
+    return Tensor(y.engine, Layout(4), 4)
+
+
 class RandomCalls:
     """Calls of operations and kernels: over few memories, one of them freed and one on another device, of few layouts,
     offsets, lengths and types, some of them frozen, and over one memory twice."""
@@ -524,6 +530,7 @@ class RandomCalls:
             "into": lambda: self.add(x, y, out=z),
             "numbers": lambda: self.shifted(x, number, y),
             "sum": lambda: ops.sum(x, axis),
+            "a part": lambda: second_half(x),
             "softmax": lambda: ops.softmax(x, 0),
             "epilogue": lambda: ops.matmul(wide, y, epilogue="c * s + b", s=pick([number, whole, whole]), b=z),
         }
@@ -585,42 +592,58 @@ def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypat
         other.close()
 
 
-def test_a_repeated_call_is_on_every_tape_and_after_what_waits(device: Device) -> None:
-    """A tape sees it, a block settles before it writes, a failure is raised by it, and so is the end of its device."""
-    own = gpu.open_device(device.adapter)
+def test_a_repeated_call_is_on_every_tape_and_after_what_waits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tape sees it, a block settles before it writes, it raises a failure, and it is submitted in time."""
+    own, served, repeat = gpu.open_device(device.adapter), list[bool](), Device._repeat
+
+    def counted(*given: Any) -> object:
+        found = repeat(*given)
+        served.append(found is not False)
+        return found
+
+    monkeypatch.setattr(Device, "_repeat", counted)
     try:
-        x, z = (gpu.array(np.full(64, value, np.float32), device=own) for value in (1, 0))
-
-        def call() -> Tensor:
-            scaled(x, z, 2)
-            return ops.add(x, z)
-
-        results = [call() for _ in range(6)][-1:]
-        with taped(own) as tape:
-            results.append(call())
-        assert len(tape.launches) == 2 and tape.made == [results[1].engine.buffer] and tape.whole
+        x, y, z = (gpu.array(np.full(8, value, np.float32), device=own) for value in (1, 5, 0))
+        calls: list[Callable[[], object]] = [lambda: blended(0, x, y, z), lambda: ops.add(x, y)]
+        for call in calls:
+            for _ in range(9):
+                call()
+            assert served[-1]
+            served.clear()
+            with taped(own) as tape:
+                kept = call()
+            assert len(tape.launches) == 1 and tape.whole and not served
+            assert tape.made == ([kept.engine.buffer] if isinstance(kept, Tensor) else [])
+            del kept, tape
+            # A failure is raised once, by a call over what it failed.
+            own._failed[x.engine.buffer.uid] = "played"
+            with pytest.raises(DeviceError, match="played"):
+                call()
+            own._dead = "lost"
+            with pytest.raises(DeviceError, match="was lost"):
+                call()
+            own._dead = ""
+            served.clear()
+            for _ in range(200):
+                call()
+                assert len(own.pending) <= LAUNCHES
+            assert served.count(False) < 20
+        wanted = z.numpy()
         with gpu.fused():
-            waits = ops.exp(z)  # before it is written again
-            scaled(x, z, 3)
-        scaled(x, z, 2)
-        assert np.allclose(waits.numpy(), np.exp(np.float32(2)), rtol=1e-5)
-        # A failure is raised once, by a call over what it failed.
-        own._failed[x.engine.buffer.uid] = "played"
-        with pytest.raises(DeviceError, match="played"):
-            call()
-        call()
-        before = own.stats.submissions
-        for _ in range(100):
-            results.append(call())
-        own.wait()
-        assert own.stats.submissions - before >= 200 // MOST_LAUNCHES
-        assert all((result.numpy() == 3).all() for result in results)
+            waits = ops.exp(-z)  # before it is written again
+            calls[0]()
+        assert np.allclose(waits.numpy(), np.exp(-wanted), rtol=1e-5) and (z.numpy() == wanted + 1).all()
+        assert (ops.add(x, y).numpy() == 6).all()
+        with own._lock:  # so that another call lets go of it
+            y.engine.buffer.free()  # type: ignore[attr-defined]
+        for call in calls:
+            with pytest.raises(DeviceError, match="used after it was freed"):
+                call()
     finally:
         own.close()
-    with pytest.raises(DeviceError, match="was closed"):
-        scaled(x, z, 2)
-    with pytest.raises(DeviceError, match="was closed"):
-        ops.add(x, z)
+    for call in calls:
+        with pytest.raises(DeviceError, match="was closed"):
+            call()
 
 
 def test_forms_are_compared_by_type_too(device: Device) -> None:
@@ -630,8 +653,9 @@ def test_forms_are_compared_by_type_too(device: Device) -> None:
     assert form_of(alike[0]) is form_of(alike[1]) is form_of(x) is alike[0]._form
     odd: list[Any] = [np.int64(0), False, 0.0]
     assert len({form_of(Tensor(x.engine, x.layout, offset)) for offset in (0, 1, *odd)}) == 5
-    frozen = Tensor(replace(x.engine, writable=False), x.layout)  # type: ignore[type-var]
-    assert form_of(frozen) is not form_of(x)
+    engine: Any = x.engine
+    for other in ({"writable": False}, {"dtype": i32}, {"length": 23}):
+        assert form_of(Tensor(replace(engine, **other), x.layout)) is not form_of(x)
     assert form_of(Tensor(make_tensor(np.zeros(3)).engine, Layout(3))) is None
     made = gpu.empty((4, 6))
     assert made._form is form_of(Tensor(made.engine, made.layout)) and type(made) is Tensor

@@ -349,12 +349,11 @@ def _cached(operation: Callable[P, R], *, deferred: bool) -> Callable[P, R]:
             return operation(*args, **named)
         given: tuple[object, ...] = (*args, *named.values()) if named else args
         read = cache.repeated.reader(given)
-        if read is not None and (again := read(given, (*named,))) is not None:
+        if read is not None and (again := read(given, tuple(named))) is not None:
             return cast(R, again)
-        return computed(given, len(args), (*named,))
+        return computed(given, len(args), tuple(named))
 
     def computed(given: tuple[object, ...], count: int, named: tuple[str, ...]) -> R:
-
         def uncached(*given: Any) -> R:
             return operation(*given[:count], **dict(zip(named, given[count:], strict=True)))
 
