@@ -24,7 +24,7 @@ from .batch import planning, running_tape, taped
 from .call_recipe import CallRecipe, call_recipe, sized_call
 from .deferral import Deferral, innermost
 from .device import MadeMemory, scratch_of
-from .device_tensor import DeviceEngine, NewTensor, TensorForm, form_of
+from .device_tensor import DeviceEngine, Result, TensorForm, form_of
 from .formulas import compiled
 from .recorded_call import CallKey, Recorded, recorded
 
@@ -124,12 +124,12 @@ def with_room(kept: Kept) -> Kept:
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedCall:
     """What the device does again for a call (`Device._repeat`): `of` what its launches are kept, which memory it makes,
-    and its result: what is `new`, or argument number `argument`."""
+    and its result, in that memory, of this form, or an argument."""
 
     of: object
-    made: MadeMemory = ()
-    new: NewTensor | None = None
-    argument: int = 0
+    made: MadeMemory
+    result: Result
+    form: TensorForm | None = None
 
 
 class RepeatedCalls:
@@ -141,7 +141,7 @@ class RepeatedCalls:
     too small, or twice the same finds none. Tapes and blocks hear of calls by the general way alone.
 
     >>> kept = RepeatedCalls()
-    >>> kept.reader((1, 2)) is kept.keep((1, 2.0), (), RepeatedCall("float")) is None
+    >>> kept.reader((1, 2)) is kept.keep((1, 2.0), (), RepeatedCall("floats", (), Result(0))) is None
     True
     """
 
@@ -190,26 +190,20 @@ def _reader(kinds: tuple[type, ...]) -> Callable[..., Any]:
     spans = first.span, {"".join(f"{name}.engine.buffer.span, " for name in tensors[1:])}
     made = first.device._repeat(call.of, call.made, spans)
     if made is False: return None
-    return args[call.argument] if made is True else call.new.over(made)
+    return args[call.result.argument] if made is True else call.result.over(made, call.form)
 """
     return compiled(text, {"form_of": form_of, "integers": {int}})
 
 
 def _repeated(entry: Recorded, call: CallKey, args: Sequence[object], result: object) -> RepeatedCall | None:
     """How a recorded call is made again; None where that is not for its operands, in their order, alone."""
-    where, kept = entry.result, entry.kept(call)
-    if call.numbers or len(call.buffers) < sum(type(value) is Tensor for value in args):
-        return None
-    if where.argument is None and kept < 0:
-        return None
+    kept = entry.kept(call)
     scratch = scratch_of(entry.made, kept)
-    if scratch is None:
+    if call.numbers or scratch is None or len(call.buffers) < sum(type(value) is Tensor for value in args):
         return None
-    made, new = tuple(zip(scratch, entry.made, strict=True)), None
-    if where.argument is None and isinstance(result, Tensor) and where.dtype is not None and where.layout is not None:
-        form = form_of(result)
-        new = NewTensor(entry.made[kept], where.dtype, where.length, where.layout, where.offset, form)
-    return RepeatedCall(entry, made, new, where.argument or 0)
+    if not isinstance(result, Tensor) or (entry.result.argument is None and kept < 0):
+        return None
+    return RepeatedCall(entry, tuple(zip(scratch, entry.made, strict=True)), entry.result, form_of(result))
 
 
 class CallCache:
@@ -251,16 +245,6 @@ class CallCache:
         read = self.repeated.reader(args)
         if read is not None and (again := read(args, key())) is not None:
             return cast(R, again)
-        return self._general(args, uncached, key, parameters)
-
-    def _general(
-        self,
-        args: Sequence[object],
-        uncached: Callable[..., R],
-        key: Callable[[], Hashable],
-        parameters: Callable[[], tuple[str, ...]] | None = None,
-    ) -> R:
-        """`call`, where the call is not repeated or cannot be."""
         if planning() is not None:
             return uncached(*args)
         call = key_of(args, numbers=parameters is not None)
@@ -348,15 +332,11 @@ def _cached(operation: Callable[P, R], *, deferred: bool) -> Callable[P, R]:
         if deferred and Deferral.current() is not None:
             return operation(*args, **named)
         given: tuple[object, ...] = (*args, *named.values()) if named else args
-        read = cache.repeated.reader(given)
-        if read is not None and (again := read(given, tuple(named))) is not None:
-            return cast(R, again)
-        return computed(given, len(args), tuple(named))
+        count = len(args)
 
-    def computed(given: tuple[object, ...], count: int, named: tuple[str, ...]) -> R:
         def uncached(*given: Any) -> R:
             return operation(*given[:count], **dict(zip(named, given[count:], strict=True)))
 
-        return cache._general(given, uncached, lambda: named)
+        return cache.call(given, uncached, key=lambda: tuple(named))
 
     return call

@@ -19,9 +19,9 @@ from ...layout.values.followed import Trail, following, formula_of
 from ...layout.values.layout import _make
 from ...tensor import Tensor
 from .batch import planned
-from .device_tensor import DeviceEngine
+from .device_tensor import DeviceEngine, Result
 from .formulas import Formula, Statements, compiled, simplified, without_implied
-from .recorded_call import CallKey, Recorded, Result, recorded
+from .recorded_call import CallKey, Recorded, recorded
 
 
 class SizedCall(NamedTuple):

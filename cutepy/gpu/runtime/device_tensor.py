@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeGuard
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -137,26 +137,25 @@ def form_of(tensor: Tensor) -> TensorForm | None:
     return form
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewTensor:
-    """A result that a call makes: so many bytes of memory, and what is over them."""
+class Result(NamedTuple):
+    """Where a call leaves its result: in its argument `argument`, in a buffer, as a tensor of its own, or nowhere."""
 
-    nbytes: int
-    dtype: DType
-    length: int
-    layout: Layout | ComposedLayout
-    offset: Any = 0
-    form: TensorForm | None = None
+    argument: int | None = None
+    buffer: int = 0
+    dtype: DType | None = None
+    length: int = 0
+    layout: Layout | ComposedLayout | None = None
+    offset: int = 0
 
-    def over(self, buffer: DeviceBuffer, name: str = "") -> Tensor:
-        """The tensor, in this memory."""
+    def over(self, buffer: DeviceBuffer, form: TensorForm | None = None, name: str = "") -> Tensor:
+        """The tensor in this memory; its form, where that is known, spares the next call to find it."""
         engine: Any = _new(_OpenEngine)
         engine.buffer, engine.dtype, engine.length = buffer, self.dtype, self.length
         engine.space, engine.name, engine.writable = "gmem", name, True
         engine.__class__ = DeviceEngine
         tensor: Any = _new(OpenTensor)
         tensor.engine, tensor.layout, tensor.offset = engine, self.layout, self.offset
-        tensor.guard, tensor._form = None, self.form
+        tensor.guard, tensor._form = None, form
         tensor.__class__ = Tensor
         made: Tensor = tensor
         return made
@@ -310,21 +309,22 @@ def empty(
     """
     # Exact types: True is no size, though it equals 1.
     plain = type(dtype) is str and (type(shape) is int or (type(shape) is tuple and {*map(type, shape)} == {int}))
-    new = (_NEW.get((shape, dtype)) if plain else None) or _new_of(shape, dtype, plain)
+    new, nbytes, form = (_NEW.get((shape, dtype)) if plain else None) or _new_of(shape, dtype, plain)
     if new.dtype is c64:
         words = empty(2 * new.length, "f32", cleared=cleared, device=device, name=name)
+        assert new.layout is not None
         return Tensor(words_as(words.engine, c64), new.layout)
     target = device if device is not None else default_device()
-    return new.over(target.allocate(new.nbytes, name, pooled=not cleared), name)
+    return new.over(target.allocate(nbytes, name, pooled=not cleared), form, name)
 
 
 SHAPES_KEPT = 1024
 """Layouts that `empty` keeps: those of results are made again and again."""
-_NEW: dict[tuple[Hashable, Hashable], NewTensor] = {}
+_NEW: dict[tuple[Hashable, Hashable], tuple[Result, int, TensorForm | None]] = {}
 
 
-def _new_of(shape: IntTuple, dtype: object, plain: bool) -> NewTensor:
-    """What a new tensor is; it is kept for its shape and its type where these are `plain`. Raises as `empty`."""
+def _new_of(shape: IntTuple, dtype: object, plain: bool) -> tuple[Result, int, TensorForm | None]:
+    """A new tensor, its bytes and its form, kept for a shape and a type that are `plain`. Raises as `empty`."""
     layout = Layout(shape, LayoutRight)
     kind = c64 if as_dtype(dtype) is c64 else gpu_dtype(dtype)
     size = layout.size
@@ -332,7 +332,7 @@ def _new_of(shape: IntTuple, dtype: object, plain: bool) -> NewTensor:
         raise TensorError(f"empty({shape}): {size} elements are more than 32-bit offsets reach")
     nowhere: Any = None  # the form of a tensor tells nothing of its memory
     form = form_of(Tensor(DeviceEngine(nowhere, kind, size), layout))
-    new = NewTensor(size * kind.bytes, kind, size, layout, form=form)
+    new = Result(None, 0, kind, size, layout), size * kind.bytes, form
     if plain:
         if len(_NEW) >= SHAPES_KEPT:
             _NEW.clear()

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...layout import ComposedLayout, Layout
-from ...tensor import DType, Tensor
+from ...tensor import Tensor
 from . import Device, DeviceBuffer
 from .batch import Played, Tape
-from .device_tensor import DeviceEngine
+from .device_tensor import DeviceEngine, Result
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -32,17 +31,6 @@ class CallKey:
     device: Device
     buffers: list[DeviceBuffer]
     numbers: list[float]
-
-
-class Result(NamedTuple):
-    """Where a call leaves its result: in its argument `argument`, in a buffer, as a tensor of its own, or nowhere."""
-
-    argument: int | None = None
-    buffer: int = 0
-    dtype: DType | None = None
-    length: int = 0
-    layout: Layout | ComposedLayout | None = None
-    offset: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -67,10 +55,9 @@ class Recorded:
             self.times += 1
         if result.argument is not None:
             return args[result.argument]
-        if result.dtype is None or result.layout is None:
+        if result.dtype is None:
             return None
-        buffer = new if new is not None else buffers[result.buffer]
-        return Tensor(DeviceEngine(buffer, result.dtype, result.length), result.layout, result.offset)
+        return result.over(new if new is not None else buffers[result.buffer])
 
     def kept(self, call: CallKey) -> int:
         """Which of the buffers that it makes holds its result; -1 for none."""

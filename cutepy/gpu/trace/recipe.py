@@ -19,7 +19,7 @@ from ...tensor.tensor import Tensor
 from ..runtime import Device, DeviceBuffer
 from ..runtime.batch import running_tape, tell
 from ..runtime.call_cache import RepeatedCall, RepeatedCalls
-from ..runtime.device_tensor import DeviceEngine, settled
+from ..runtime.device_tensor import DeviceEngine, Result, settled
 from ..runtime.formulas import Formula, Statements, compiled
 from ..runtime.pipeline import BoundKey
 from ..runtime.program import LaunchPlan, Program
@@ -261,7 +261,7 @@ def _kept_as(args: tuple[object, ...], beside: Hashable, repeated: RepeatedCalls
     """As what a launch over these arguments is kept bound, where they are plain and one was made before."""
     if not _PLAIN.issuperset(map(type, args)):
         return None
-    call = repeated.keep(args, beside, RepeatedCall(object()), instead=False)
+    call = repeated.keep(args, beside, RepeatedCall(object(), (), Result(0)), instead=False)
     tensors: list[Any] = [value for value in args if type(value) is Tensor]
     return None if call is None else (call.of, tuple([tensor.engine.buffer.span for tensor in tensors]))
 
