@@ -399,13 +399,6 @@ _set_engine, _set_layout, _set_offset, _set_guard, set_form = (
 )
 
 
-class OpenTensor(Tensor):
-    """A tensor that is being made: its fields are set one by one, then its class. This takes a third of the time."""
-
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-
-
 def expect_tensors(call: str, *operands: object) -> None:
     """Raise TensorError for the first operand that is no tensor, saying how to make one."""
     for operand in operands:

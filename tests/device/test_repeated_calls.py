@@ -500,12 +500,12 @@ class RandomCalls:
     offsets, lengths and types, some of them frozen, and over one memory twice."""
 
     def __init__(self, device: Device, other: Device, seed: int) -> None:
-        self.pick = random.Random(seed)
+        self.pick, self.seed = random.Random(seed), seed
         memory: list[Any] = [gpu.array(np.ones(64, np.float32), device=device).engine for _ in range(4)]
         short, far = (gpu.array(np.ones(n, np.float32), device=d).engine for n, d in ((16, device), (64, other)))
         freed = replace(short, buffer=device.allocate(256))
         freed.buffer.free()
-        self.engines = [*memory * 6, *[replace(e, length=60) for e in memory], replace(memory[0], writable=False)]
+        self.engines = [*memory * 9, *[replace(e, length=60) for e in memory], replace(memory[0], writable=False)]
         self.engines += [replace(memory[1], dtype=i32), replace(short, length=64), freed, far]
         self.numbers = {engine.buffer.uid for engine in self.engines}
         self.layouts = [Layout(8)] * 8 + [Layout((8,)), Layout(8, 3), Layout((2, 4)), Layout((2, 4), (4, 1))]
@@ -521,10 +521,11 @@ class RandomCalls:
         if pick([False, False, True]):
             y = pick([x, Tensor(x.engine, y.layout, y.offset)])
         wide = Tensor(x.engine, Layout((8, 8), (8, 1)))
+        times, either = pick([1, 1, 1, 2]), pick([0.5, 0, 1])
         number, whole = pick([0.0, -0.0, math.nan, 0.5]), pick([0, 1, 2, True])
         axis: Any = pick([0, -1, None, (0,), (False,)])
         calls: dict[str, Callable[[], object]] = {
-            "kernel": lambda: blended(whole, x, y, z, times=pick([1, 1, 1, 2])),
+            "kernel": lambda: blended(whole, x, y, z, times=times),
             "unknown sizes": lambda: scaled(x, z, whole),
             "add": lambda: ops.add(x, y),
             "into": lambda: self.add(x, y, out=z),
@@ -532,19 +533,13 @@ class RandomCalls:
             "sum": lambda: ops.sum(x, axis),
             "a part": lambda: second_half(x),
             "softmax": lambda: ops.softmax(x, 0),
-            "epilogue": lambda: ops.matmul(wide, y, epilogue="c * s + b", s=pick([number, whole, whole]), b=z),
+            "epilogue": lambda: ops.matmul(wide, y, epilogue="c * s + b", s=either, b=z),
         }
-        name = pick([*calls])
-        made, state = calls[name], self.pick.getstate()
-
-        def again() -> object:
-            self.pick.setstate(state)
-            return made()
-
-        return name, again
+        name = pick([*calls][self.seed // 4 :: 3])
+        return name, calls[name]
 
 
-@pytest.mark.parametrize("seed", share(range(12)))
+@pytest.mark.parametrize("seed", share(range(12)))  # three kinds of calls each
 def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It launches the same over the same memory, gives the same and is refused alike, in any order of calls."""
     own, other = (gpu.open_device(device.adapter) for _ in range(2))
@@ -565,7 +560,7 @@ def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypat
             return str(error)
         # Which new memory it has may be another where garbage holds some.
         launches = [
-            (bound.pipeline, [uid if uid in calls.numbers else "new" for uid in bound.uids], bound.nbytes, params, grid)
+            (bound.pipeline, [uid if uid in calls.numbers else "new" for uid in bound.uids], params, grid)
             for bound, params, grid in noted.ever
         ]
         if isinstance(found, Tensor):
@@ -580,13 +575,12 @@ def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypat
         calls = RandomCalls(own, other, seed)
         given = [calls.call() for _ in range(40)]
         for _turn in range(800):
-            calls.pick.seed(_turn)
             name, call = calls.pick.choice(given)
             found = outcome(call)
             with monkeypatch.context() as patch:
                 patch.setattr(RepeatedCalls, "reader", lambda *_: None)
                 assert found == outcome(call), name
-        assert len(served) >= 4 and served.total() > 100, served
+        assert len(served) >= 2 and min(served.values()) > 5, served
     finally:
         own.close()
         other.close()

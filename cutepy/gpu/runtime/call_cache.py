@@ -86,8 +86,8 @@ def key_of(args: Iterable[object], *, numbers: bool = False) -> CallKey | None:
             else:
                 slot = len(buffers)
                 buffers.append(buffer)
-            common += slot, form.common
-            sizes += form.sizes
+            common += slot, form.dtype, form.writable
+            sizes += form.shape, form.stride, form.offset, form.length
         elif kind in _STATIC:
             common += kind, value
         elif numbers and (kind is float or kind is np.float32):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...tensor.dtypes import as_dtype, c64
 from ...tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ...tensor.make import in_words, make_tensor
 from ...tensor.packed import words_as
-from ...tensor.tensor import OpenTensor, set_form
+from ...tensor.tensor import set_form
 from . import Device, DeviceBuffer, default_device
 from .device import PendingRead
 
@@ -92,25 +93,20 @@ class DeviceEngine:
         self.replace(elements)
 
 
-class _OpenEngine(DeviceEngine):
-    """An engine that is being made, as an `OpenTensor`."""
-
-    __slots__ = ()
-    __setattr__ = object.__setattr__
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorForm:
-    """What the launches of a call follow from of a tensor in the memory of a device, whichever memory that is: `common`
-    is the name of its type and whether it is writable, `sizes` its shape, its stride, its offset and its length; of a
+    """What the launches of a call follow from of a tensor in the memory of a device, whichever memory that is; of a
     layout with a function outside that layout and None. Of equal tensors it is one object, as long as it is kept."""
 
-    common: tuple[str, bool]
-    sizes: tuple[Any, Any, Any, int]
+    dtype: str
+    writable: bool
+    shape: Any
+    stride: Any
+    offset: Any
+    length: int
 
 
-FORMS_KEPT = 4096
-_FORMS: dict[Hashable, TensorForm] = {}
+_form = lru_cache(maxsize=4096, typed=True)(TensorForm)  # 1 is not True here
 
 
 def form_of(tensor: Tensor) -> TensorForm | None:
@@ -118,21 +114,14 @@ def form_of(tensor: Tensor) -> TensorForm | None:
 
     >>> from cutepy import gpu
     >>> x, y = (gpu.array(np.zeros((2, 3), np.float32)) for _ in "xy")
-    >>> form_of(x) is form_of(y), form_of(x).sizes, form_of(make_tensor(np.zeros(3)))
-    (True, ((2, 3), (3, 1), 0, 6), None)
+    >>> form_of(x) is form_of(y), form_of(x).shape, form_of(make_tensor(np.zeros(3)))
+    (True, (2, 3), None)
     """
-    engine, layout, offset = tensor.engine, tensor.layout, tensor.offset
+    engine, layout = tensor.engine, tensor.layout
     if tensor.guard is not None or not (type(engine) is DeviceEngine or settled(engine)):
         return None
-    common = engine.dtype.name, engine.writable
-    plain = (layout.shape, layout.stride) if type(layout) is Layout else (layout, None)
-    sizes = (*plain, offset, engine.length)
-    key = common, sizes, type(offset), type(engine.length)
-    form = _FORMS.get(key)
-    if form is None:
-        if len(_FORMS) >= FORMS_KEPT:
-            _FORMS.clear()
-        form = _FORMS.setdefault(key, TensorForm(common, sizes))
+    shape, stride = (layout.shape, layout.stride) if type(layout) is Layout else (layout, None)
+    form = _form(engine.dtype.name, engine.writable, shape, stride, tensor.offset, engine.length)
     set_form(tensor, form)
     return form
 
@@ -149,19 +138,11 @@ class Result(NamedTuple):
 
     def over(self, buffer: DeviceBuffer, form: TensorForm | None = None, name: str = "") -> Tensor:
         """The tensor in this memory; its form, where that is known, spares the next call to find it."""
-        engine: Any = _new(_OpenEngine)
-        engine.buffer, engine.dtype, engine.length = buffer, self.dtype, self.length
-        engine.space, engine.name, engine.writable = "gmem", name, True
-        engine.__class__ = DeviceEngine
-        tensor: Any = _new(OpenTensor)
-        tensor.engine, tensor.layout, tensor.offset = engine, self.layout, self.offset
-        tensor.guard, tensor._form = None, form
-        tensor.__class__ = Tensor
-        made: Tensor = tensor
-        return made
+        assert self.dtype is not None and self.layout is not None
+        tensor = Tensor(DeviceEngine(buffer, self.dtype, self.length, "gmem", name), self.layout, self.offset)
+        set_form(tensor, form)
+        return tensor
 
-
-_new = object.__new__
 
 # As `object.__setattr__`, in a third of its time: each call makes an engine.
 _set_buffer, _set_dtype, _set_length, _set_space, _set_name, _set_writable = (
@@ -331,7 +312,7 @@ def _new_of(shape: IntTuple, dtype: object, plain: bool) -> tuple[Result, int, T
     if size > 1 << 32:
         raise TensorError(f"empty({shape}): {size} elements are more than 32-bit offsets reach")
     nowhere: Any = None  # the form of a tensor tells nothing of its memory
-    form = form_of(Tensor(DeviceEngine(nowhere, kind, size), layout))
+    form = form_of(Tensor(DeviceEngine(nowhere, kind, size), layout)) if plain else None
     new = Result(None, 0, kind, size, layout), size * kind.bytes, form
     if plain:
         if len(_NEW) >= SHAPES_KEPT:
