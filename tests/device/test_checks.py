@@ -34,9 +34,9 @@ def test_what_is_proven_runs_unchecked(device: Device) -> None:
         launched.append(program)
         real(program, *arguments)
 
-    def by_recipe(program: Program, *arguments: object) -> None:
+    def by_recipe(program: Program, *arguments: object) -> object:
         launched.append(program)
-        again(program, *arguments)
+        return again(program, *arguments)
 
     device.launch, device.launch_bound = launch, by_recipe  # type: ignore[method-assign]
     try:

@@ -26,6 +26,7 @@ from .deferral import Deferral, innermost
 from .device import MadeMemory, scratch_of
 from .device_tensor import DeviceEngine, Result, TensorForm, form_of
 from .formulas import compiled
+from .pipeline import BoundLaunch
 from .recorded_call import CallKey, Recorded, recorded
 
 P = ParamSpec("P")
@@ -141,7 +142,8 @@ class RepeatedCalls:
     too small, or twice the same finds none. Tapes and blocks hear of calls by the general way alone.
 
     >>> kept = RepeatedCalls()
-    >>> kept.reader((1, 2)) is kept.keep((1, 2.0), (), RepeatedCall("floats", (), Result(0))) is None
+    >>> kept.keep((1, 2.0), (), RepeatedCall("floats", (), Result(0)))
+    >>> kept.reader((1, 2.0)) is None
     True
     """
 
@@ -155,20 +157,22 @@ class RepeatedCalls:
         return self._readers.get((*map(type, args),)) if alone else None
 
     def keep(
-        self, args: Sequence[object], beside: Hashable, call: RepeatedCall, *, instead: bool = True
-    ) -> RepeatedCall | None:
-        """Make calls like this one by `call` from now on, where they can be told and nothing makes them yet, or instead
-        of that; gives what made them before."""
+        self, args: Sequence[object], beside: Hashable, call: RepeatedCall, bound: BoundLaunch | None = None
+    ) -> None:
+        """Make calls like this one by `call` from now on, where they can be told; one that is `bound` by what makes
+        them since the first, with this launch for these operands."""
         kinds = (*map(type, args),)
         if kinds not in self._readers:
             if not all(kind in (Tensor, tuple) or kind in _STATIC for kind in kinds):
-                return None
+                return
             with_room(self._readers)[kinds] = partial(_reader(kinds), self._calls)
-        key = beside, *[form_of(value) if type(value) is Tensor else value for value in args]
+        key = beside, *[value._form or form_of(value) if type(value) is Tensor else value for value in args]
         before = self._calls.get(key)
-        if instead or before is None:
+        if before is None or bound is None:
             with_room(self._calls)[key] = call
-        return before
+        else:
+            buffers = [cast(DeviceEngine, value.engine).buffer for value in args if type(value) is Tensor]
+            buffers[0].device._groups.play((before.of, tuple([buffer.span for buffer in buffers])), [bound])
 
     def clear(self) -> None:
         self._calls.clear()

@@ -161,7 +161,7 @@ class Device:
 
     >>> device.faulty or device.check_faults(program, ()) is None
     True
-    >>> device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
+    >>> bound = device.launch_bound(program, [inputs, results], (inputs.uid, results.uid), b"", (1, 1, 1))
     >>> device.play([device.bound_launch(program, [inputs, results], (), (1, 1, 1))], [], [inputs, results])
     >>> fresh = device.replay((x.nbytes,), [(program, (0, 1), (), program.grid)], [inputs], kept=0)
     >>> fresh.read("float32").tolist()
@@ -656,17 +656,10 @@ class Device:
             self._checked.add(launch)
 
     def launch_bound(
-        self,
-        program: Program,
-        operands: list[DeviceBuffer],
-        uids: tuple[int, ...],
-        params: bytes,
-        grid: Size3,
-        kept_as: BoundKey | None = None,
-    ) -> None:
+        self, program: Program, operands: list[DeviceBuffer], uids: tuple[int, ...], params: bytes, grid: Size3
+    ) -> BoundLaunch:
         """A launch of a program that was launched before, over buffers of these numbers: they are as it needs them, its
-        parameters are packed, and its grid is within the limits. Where the bind group is there, it takes no lock. With
-        `kept_as` it is kept for calls that are made again (`replay`).
+        parameters are packed, and its grid is within the limits. Where the bind group is there, it takes no lock.
 
         Raises as `launch`.
         """
@@ -676,9 +669,8 @@ class Device:
         bound = self._groups.known(pipeline, uids) or self._groups.get(pipeline, operands)
         if self._failed:
             self._raise_failure(*operands)
-        self._enqueue(((bound, params, grid),))
-        if kept_as is not None:
-            self._groups.play(kept_as, [(bound, params, grid)])
+        self._enqueue((launch := (bound, params, grid),))
+        return launch
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where

@@ -21,7 +21,7 @@ from ..runtime.batch import running_tape, tell
 from ..runtime.call_cache import RepeatedCall, RepeatedCalls
 from ..runtime.device_tensor import DeviceEngine, Result, settled
 from ..runtime.formulas import Formula, Statements, compiled
-from ..runtime.pipeline import BoundKey
+from ..runtime.pipeline import BoundLaunch
 from ..runtime.program import LaunchPlan, Program
 from .call import Argument, BoundArguments, Structure
 from .sizes import LARGEST
@@ -35,6 +35,7 @@ Checks = tuple[tuple[Formula, str], ...]
 """What has to be true of a call, each with how it reads."""
 Launched = tuple[list[DeviceBuffer], tuple[int, ...], bytes, int, int, int]
 """Buffers, their numbers, the bytes of parameters, and the grid."""
+_PLAIN = {Tensor, int}
 _FORMATS = {"f32": "f", "i32": "i", "u32": "I"}
 
 
@@ -52,7 +53,7 @@ class Recipe:
     scope: dict[str, object]
     of: Hashable
 
-    def launch(self, launched: Launched, kept_as: BoundKey | None = None) -> None:
+    def launch(self, launched: Launched) -> BoundLaunch:
         """Launch it on the device of its buffers, as `Device.launch` does."""
         buffers, uids, params, x, y, z = launched
         device, tapes = buffers[0].device, running_tape() is not None
@@ -61,7 +62,7 @@ class Recipe:
             device.check_faults(self.program, values)
             if tapes:
                 tell(device, (replace(self.program, grid=(x, y, z)), tuple(buffers), values))
-        device.launch_bound(self.program, buffers, uids, params, (x, y, z), kept_as)
+        return device.launch_bound(self.program, buffers, uids, params, (x, y, z))
 
 
 def recipe_for(
@@ -252,21 +253,11 @@ def replayed(recipes: list[Recipe], args: tuple[object, ...], beside: Hashable, 
                 return False
             if number:
                 recipes[:] = [recipe, *[other for other in recipes if other is not recipe]]
-            recipe.launch(launched, _kept_as(args, beside, repeated))
+            bound = recipe.launch(launched)
+            if _PLAIN.issuperset(map(type, args)):
+                repeated.keep(args, beside, RepeatedCall(object(), (), Result(0)), bound)
             return True
     return False
-
-
-def _kept_as(args: tuple[object, ...], beside: Hashable, repeated: RepeatedCalls) -> BoundKey | None:
-    """As what a launch over these arguments is kept bound, where they are plain and one was made before."""
-    if not _PLAIN.issuperset(map(type, args)):
-        return None
-    call = repeated.keep(args, beside, RepeatedCall(object(), (), Result(0)), instead=False)
-    tensors: list[Any] = [value for value in args if type(value) is Tensor]
-    return None if call is None else (call.of, tuple([tensor.engine.buffer.span for tensor in tensors]))
-
-
-_PLAIN = {Tensor, int}
 
 
 def _planned(recipes: list[Recipe], args: tuple[object, ...], running: Trail) -> bool:
