@@ -93,7 +93,7 @@ def test_a_call_made_again_asks_the_device_once(device: Device, name: str) -> No
     # What its launches are bound for is enough, but where a number is a launch parameter.
     ways = Counter({"Device.replay" if name == "where" else "Device._repeat": 1})
     assert Counter({way: n for way, n in asked.items() if way in WAYS}) == ways
-    assert asked.total() <= (100 if name == "where" else 50), asked
+    assert asked.total() <= (100 if name == "where" else 70), asked
 
 
 NOTHING: dict[str, Callable[[Tensor, str], Tensor]] = {
@@ -505,14 +505,16 @@ class RandomCalls:
         short, far = (gpu.array(np.ones(n, np.float32), device=d).engine for n, d in ((16, device), (64, other)))
         freed = replace(short, buffer=device.allocate(256))
         freed.buffer.free()
-        self.engines = [*memory * 9, *[replace(e, length=60) for e in memory], replace(memory[0], writable=False)]
+        self.engines = [*memory, *[replace(e, length=60) for e in memory], replace(memory[0], writable=False)]
         self.engines += [replace(memory[1], dtype=i32), replace(short, length=64), freed, far]
         self.numbers = {engine.buffer.uid for engine in self.engines}
-        self.layouts = [Layout(8)] * 8 + [Layout((8,)), Layout(8, 3), Layout((2, 4)), Layout((2, 4), (4, 1))]
+        self.layouts = [Layout(8), Layout((8,)), Layout(8, 3), Layout((2, 4)), Layout((2, 4), (4, 1))]
         self.add, self.shifted = gpu.pointwise("a + b"), gpu.pointwise("a + s * b")
 
     def tensor(self) -> Tensor:
         pick = self.pick.choice
+        if self.pick.random() < 0.85:  # so that calls are often those of others over other memory
+            return Tensor(pick(self.engines[:3]), Layout(8))
         return Tensor(pick(self.engines), pick(self.layouts), pick([0] * 9 + [4]))
 
     def call(self) -> tuple[str, Callable[[], object]]:
@@ -522,6 +524,7 @@ class RandomCalls:
             y = pick([x, Tensor(x.engine, y.layout, y.offset)])
         wide = Tensor(x.engine, Layout((8, 8), (8, 1)))
         times, either = pick([1, 1, 1, 2]), pick([0.5, 0, 1])
+        truth = pick([True, 1, False, 0])
         number, whole = pick([0.0, -0.0, math.nan, 0.5]), pick([0, 1, 2, True])
         axis: Any = pick([0, -1, None, (0,), (False,)])
         calls: dict[str, Callable[[], object]] = {
@@ -532,6 +535,7 @@ class RandomCalls:
             "numbers": lambda: self.shifted(x, number, y),
             "sum": lambda: ops.sum(x, axis),
             "a part": lambda: second_half(x),
+            "types": lambda: ops.where(x, truth, truth),
             "softmax": lambda: ops.softmax(x, 0),
             "epilogue": lambda: ops.matmul(wide, y, epilogue="c * s + b", s=either, b=z),
         }
@@ -573,14 +577,14 @@ def test_a_repeated_call_is_the_general_one(device: Device, seed: int, monkeypat
     try:
         monkeypatch.setattr(Device, "_repeat", counted)
         calls = RandomCalls(own, other, seed)
-        given = [calls.call() for _ in range(40)]
-        for _turn in range(800):
+        given = [calls.call() for _ in range(120)]
+        for _turn in range(1000):
             name, call = calls.pick.choice(given)
             found = outcome(call)
             with monkeypatch.context() as patch:
                 patch.setattr(RepeatedCalls, "reader", lambda *_: None)
                 assert found == outcome(call), name
-        assert len(served) >= 2 and min(served.values()) > 5, served
+        assert len(served) >= 2 and served.total() > 100, served
     finally:
         own.close()
         other.close()
@@ -622,6 +626,8 @@ def test_a_repeated_call_is_on_every_tape_and_after_what_waits(device: Device, m
                 call()
                 assert len(own.pending) <= LAUNCHES
             assert served.count(False) < 20
+        for _ in range(2):
+            calls[0]()
         wanted = z.numpy()
         with gpu.fused():
             waits = ops.multiply(z, z)  # before it is written again

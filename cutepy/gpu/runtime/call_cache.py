@@ -148,8 +148,7 @@ class RepeatedCalls:
     """
 
     def __init__(self) -> None:
-        self._readers: dict[Hashable, Callable[[Sequence[object], Hashable], object]] = {}
-        self._calls: dict[Hashable, RepeatedCall] = {}
+        self._readers: dict[Hashable, partial[Any]] = {}  # each with its calls: 1 is not True
 
     def reader(self, args: Sequence[object]) -> Callable[[Sequence[object], Hashable], object] | None:
         """What makes calls with arguments of these types again; None where they go the general way."""
@@ -162,20 +161,22 @@ class RepeatedCalls:
         """Make calls like this one by `call` from now on, where they can be told; one that is `bound` by what makes
         them since the first, with this launch for these operands."""
         kinds = (*map(type, args),)
-        if kinds not in self._readers:
+        read = self._readers.get(kinds)
+        if read is None:
             if not all(kind in (Tensor, tuple) or kind in _STATIC for kind in kinds):
                 return
-            with_room(self._readers)[kinds] = partial(_reader(kinds), self._calls)
+            read = with_room(self._readers)[kinds] = partial(_reader(kinds), {})
+        calls: dict[Hashable, RepeatedCall] = read.args[0]
         key = beside, *[value._form or form_of(value) if type(value) is Tensor else value for value in args]
-        before = self._calls.get(key)
+        before = calls.get(key)
         if before is None or bound is None:
-            with_room(self._calls)[key] = call
+            with_room(calls)[key] = call
         else:
             buffers = [cast(DeviceEngine, value.engine).buffer for value in args if type(value) is Tensor]
             buffers[0].device._groups.play((before.of, tuple([buffer.span for buffer in buffers])), [bound])
 
     def clear(self) -> None:
-        self._calls.clear()
+        self._readers.clear()
 
 
 @lru_cache(maxsize=KEPT)
@@ -260,6 +261,7 @@ class CallCache:
         entry = self.recorded.get(whole)
         if entry is not None:
             result = cast(R, entry.run(call, args))
+            # From its third run on, what it launches is kept bound.
             if entry.times > 2 and (repeated := _repeated(entry, call, args, result)) is not None:
                 self.repeated.keep(args, beside, repeated)
             return result

@@ -539,8 +539,10 @@ class Device:
         """What `replay` does for calls `of` one object over operands of these spans, where the launches are bound and
         nothing else is to be done: no submission, and no failure to raise. Gives the buffer of the result, else whether
         it launched them. No tape and no block runs in this thread."""
-        if self._failed or self._dead or not self._lockless or len(self.pending) >= self._enough:
+        if self._failed or self._dead or len(self.pending) >= self._enough:
             return False
+        if not self._lockless:
+            self._begin("a call made again")
         result: DeviceBuffer | bool = True
         for key, nbytes in made:
             if key is None:
