@@ -74,7 +74,7 @@ class Tensor(ArrayMethods, Shaped, NotebookRepr):
     layout: Layout | ComposedLayout
     offset: Any  # a number, a coordinate, or an expression of a kernel
     guard: Guard | None
-    _form: Any = field(compare=False)  # what a device's calls compare of it, once one did
+    _form: Any = field(init=False, repr=False, compare=False)  # what a device's calls compare of it, once one did
 
     def __init__(
         self, engine: Engine, layout: Layout | ComposedLayout, offset: Any = 0, guard: Guard | None = None

@@ -13,7 +13,7 @@ from device_programs import ADD_ONE_WGSL, COUNT_GROUPS, add_one, axpy, rotate
 from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Binding, Device, Limits, Program, ProgramParam, native, open_device
-from cutepy.gpu.runtime.batch import FIRST_LAUNCHES, LAUNCHES
+from cutepy.gpu.runtime.batch import FIRST_LAUNCHES, LAUNCHES, MORE_LAUNCHES
 from cutepy.gpu.runtime.pipeline import warn_that_checks_stay
 
 pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirect=True)
@@ -152,7 +152,9 @@ def test_the_first_batch_after_a_long_wait_is_small(
             made.append(own._in_flight.submitted - first)
             batches = [made.index(number + 1) - made.index(number) for number in range(3)]
             assert batches == (
-                [FIRST_LAUNCHES + 1, 2 * FIRST_LAUNCHES, LAUNCHES] if long else [LAUNCHES + 1, *[LAUNCHES] * 2]
+                [FIRST_LAUNCHES + 1, *[FIRST_LAUNCHES + n * MORE_LAUNCHES for n in (1, 2)]]
+                if long
+                else [LAUNCHES + 1, *[LAUNCHES] * 2]
             )
     finally:
         own.close()

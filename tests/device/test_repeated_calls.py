@@ -661,4 +661,5 @@ def test_forms_are_compared_by_type_too(device: Device) -> None:
     assert made._form is form_of(Tensor(made.engine, made.layout)) and type(made) is Tensor
     with pytest.raises(AttributeError):
         made.offset = 1  # type: ignore[misc]
+    assert replace(made, offset=1)._form is None is not made._form
     assert copy(made).engine is made.engine and copy(made)._form is made._form

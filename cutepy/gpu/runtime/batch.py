@@ -32,10 +32,11 @@ from .program import Program, Size3
 if TYPE_CHECKING:
     from .device import Device
 
-LAUNCHES, FIRST_LAUNCHES = 32, 8
-"""Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting, as
-it does for the first after all before was waited for long, and of a recording of several submissions: the next has
-twice as many. On an H100 a recorded forward of GPT-2 took 3.9 ms so, not 4.2."""
+LAUNCHES, FIRST_LAUNCHES, MORE_LAUNCHES = 32, 8, 3
+"""Launches that make a submission, which costs the host as much as 20 of them; more would keep the device waiting. So
+would as many for the first after all before was waited for long, and the next has `MORE_LAUNCHES` more: the host is
+hardly ahead of the device then. Of a recording of several submissions each has twice as many as the one before: on an
+H100 a forward of GPT-2 took 3.9 ms so, not 4.2."""
 MOST_LAUNCHES = 64
 """Launches of one submission at most."""
 #: Submissions under way at most: a further one waits for the oldest.
@@ -194,9 +195,10 @@ class Flusher:
         _let_through(self._work)
 
     def end(self) -> None:
-        """Stop, and wait a second at most until it is not inside a runtime: drivers end with the process."""
+        """Stop, and wait half a minute at most until it is not inside a runtime: drivers end with the process, and a
+        software one computes in a submission."""
         self.stop()
-        self._thread.join(1)
+        self._thread.join(30)
 
     def _run(self) -> None:
         while self._work.acquire():

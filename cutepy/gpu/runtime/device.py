@@ -35,6 +35,7 @@ from .adapters import RUNTIMES, Adapter, webgpu_names
 from .batch import (
     FIRST_LAUNCHES,
     LAUNCHES,
+    MORE_LAUNCHES,
     MOST_LAUNCHES,
     PARAMS_BYTES,
     Batch,
@@ -88,7 +89,7 @@ POOLED, POOLED_ALWAYS = 1 << 28, 1 << 24
 """Bytes of results without a reference that a device keeps for further results, at most; and those that it keeps even
 where they, with what is in use, are more than `HELD` times the most that was ever in use at once."""
 HELD = 1.5
-SCRATCH = 1 << 23
+SCRATCH = 1 << 25
 """Bytes of temporaries of one call that are in scratch memory, at most, which all calls share: what is in it is not
 kept from one call to the next. More come from the pool."""
 FREED = 1 << 24
@@ -894,7 +895,7 @@ class Device:
         self._trim()
         self._groups.trim()
         while self.pending:
-            batch, self._enough = Batch(), min(LAUNCHES, 2 * self._enough)
+            batch, self._enough = Batch(), min(LAUNCHES, self._enough + MORE_LAUNCHES)
             batch.take(self.runtime, self.pending, MOST_LAUNCHES if self._profiled is None else 1)
             last = fetch if fetch is not None and not (self.pending or fetch.submitted) else None
             try:
