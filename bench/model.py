@@ -1,6 +1,6 @@
 """A model's forward through public names: GPT-2 small (12 layers of 768, 12 heads, f32, random weights).
 
-    python bench/model.py [--layers 12] [--width 768] [--tokens 1024,17,1] [--vocab 50257] [--rounds 20]
+    python bench/model.py [--layers 12] [--width 768] [--tokens 1024,17,1] [--vocab 50257] [--rounds 8]
     python bench/model.py --lengths 100 [--decode 256]
 
 Wall time of a forward with one wait at its end, the host's share of it (until the last call returns), the device's own
@@ -151,25 +151,28 @@ class Model:
         return normal(x, self.final["norm"], self.final["bias"])[-1:] @ self.table.T.astype(np.float64)
 
 
+CALLS = 5
+"""Calls of a turn."""
 Run = tuple[Callable[[], object], Callable[[], object]]
 """A call, and what waits until its device is done."""
 
 
 def timed(runs: Sequence[Run], rounds: int) -> list[tuple[float, float]]:
     """Milliseconds of each call until the device is done, and until the host is: medians of rounds in which all take
-    turns, twice each and the second counts, so that what slows the machine for a while slows all of them."""
+    turns, so that what slows the machine for a while slows all of them; a turn is so many calls, and the first does not
+    count."""
     whole, host = ([list[float]() for _ in runs] for _ in "ab")
     for _round in range(rounds):
         for each, (run, wait) in enumerate(runs):
-            for _time in range(2):
+            for number in range(CALLS):
                 wait()
                 begin = time.perf_counter()
                 run()
                 called = time.perf_counter()
                 wait()
-                done = time.perf_counter()
-            whole[each].append(1e3 * (done - begin))
-            host[each].append(1e3 * (called - begin))
+                if number:
+                    whole[each].append(1e3 * (time.perf_counter() - begin))
+                    host[each].append(1e3 * (called - begin))
     return [(statistics.median(a), statistics.median(b)) for a, b in zip(whole, host, strict=True)]
 
 
@@ -264,7 +267,7 @@ def torch_forward(model: Model, tokens: int) -> Run | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     small = os.environ.get("EXAMPLES_SMALL") == "1"
-    for name, value in (("layers", 12), ("width", 768), ("vocab", 50257), ("rounds", 20)):
+    for name, value in (("layers", 12), ("width", 768), ("vocab", 50257), ("rounds", 8)):
         parser.add_argument(f"--{name}", type=int, default=min(value, 128) if small else value)
     parser.add_argument("--tokens", default="1024,333,17,1")
     parser.add_argument("--lengths", type=int, default=0)

@@ -7,6 +7,7 @@ which type checkers and editors follow; a test compares the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,8 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        module = self.__dict__.get("__module")  # a call of `import_module` takes longer than all else
-        if module is None:
-            module = self.__dict__["__module"] = import_module(self.__name__)
+        module = import_module(self.__name__)
+        self.__dict__["__getattr__"] = partial(getattr, module)  # from now on C asks the module for it
         return getattr(module, name)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -338,11 +338,15 @@ def _cached(operation: Callable[P, R], *, deferred: bool) -> Callable[P, R]:
         if deferred and Deferral.current() is not None:
             return operation(*args, **named)
         given: tuple[object, ...] = (*args, *named.values()) if named else args
-        count = len(args)
+        beside, count = tuple(named), len(args)
+        # As `cache.call` begins: most calls were made before, and need nothing that it is told.
+        read = cache.repeated.reader(given)
+        if read is not None and (again := read(given, beside)) is not None:
+            return cast(R, again)
 
         def uncached(*given: Any) -> R:
-            return operation(*given[:count], **dict(zip(named, given[count:], strict=True)))
+            return operation(*given[:count], **dict(zip(beside, given[count:], strict=True)))
 
-        return cache.call(given, uncached, key=lambda: tuple(named))
+        return cache.call(given, uncached, key=lambda: beside)
 
     return call
