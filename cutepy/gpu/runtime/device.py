@@ -97,6 +97,7 @@ FREED = 1 << 24
 SPIN, LONGEST_PAUSE, SHARE = 1e-3, 1e-3, 16
 """A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most.
 After a longer one the first batch is short."""
+_span = operator.attrgetter("span")
 _uids = itertools.count(1)
 DEVICES: weakref.WeakSet[Device] = weakref.WeakSet()
 """The devices of this process that are open."""
@@ -589,9 +590,9 @@ class Device:
             self._throttle()
             with Exclusive(self, "play"):
                 self._flush()
-                for buffer in buffers:
-                    if buffer.freed:
-                        buffer.handle  # noqa: B018  DeviceError
+                if None in map(_span, buffers):
+                    for buffer in buffers:
+                        buffer.handle  # noqa: B018  DeviceError of one that was freed
                 if self._failed:
                     self._raise_failure(*buffers)
                 try:
