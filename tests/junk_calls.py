@@ -123,7 +123,11 @@ def of_layout(op: str, layout: object) -> Callable[..., object]:
     def run(*things: object) -> object:
         if alone:
             return function(layout)
-        return function(layout, things[0]) if len(things) == 1 else function(things[0] if things else 2, layout)
+        if len(things) == 1:
+            return function(layout, things[0])
+        first = things[0] if things else 2
+        # Python's own rule: a text formats what stands behind its %.
+        return None if op == "mod" and isinstance(first, str | bytes) else function(first, layout)
 
     return run
 
