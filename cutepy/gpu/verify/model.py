@@ -317,8 +317,8 @@ class Model:
         if known is None:
             ask_operands_first(value, self._leaves, self.leaves)
             inner = frozenset[Expr]().union(*map(self.leaves, value.operands))
-            if is_opaque(value):  # what is not known inside is hidden by what is not known of the whole
-                inner = frozenset(filter(self.is_id, inner)) | {value}
+            if is_opaque(value):
+                inner |= {value}
             known = self._leaves[value] = inner if value.operands or isinstance(value, Const) else frozenset((value,))
         return known
 
