@@ -180,3 +180,16 @@ def test_an_element_that_two_threads_set_and_update_hangs_on_their_order():
         kernel = finish(Maker(seed, wild=True, rounding=False).kernel())
         run = observe(kernel, contents(kernel, np.random.default_rng(seed), 64))
     assert {(b.name, element) for b, element in by_order(run)} == {("y", 2), ("y", 3)}
+
+
+@gpu.kernel
+def by_lanes(y):
+    gpu.launch(threads=8)
+    y[gpu.thread % gpu.subgroup_size] = gpu.thread
+
+
+def test_a_race_of_small_subgroups_alone_is_named() -> None:
+    y = np.zeros(8, np.uint32)
+    by_lanes.interpret(y, check=True)
+    with pytest.raises(VerificationError, match="has a race for element 0 of y"):
+        by_lanes.interpret(y, check=True, subgroup=4)

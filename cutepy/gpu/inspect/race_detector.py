@@ -29,7 +29,8 @@ def interpret_checked(
         interpret(kernel, copies, params, subgroup_size=subgroup_size, watch=Checks(kernel))
     except Race as race:
         # A second run notes the accesses of that element alone, for the message.
-        (one, two), spot = follow(kernel, arrays, params, race.spot), race.spot
+        spot = race.spot
+        one, two = follow(kernel, arrays, params, spot, subgroup_size=subgroup_size)
         head = f"kernel {kernel.name} has a race for {named(spot.buffer, spot.element)}:"
         raise VerificationError("\n  ".join([head, str(one), str(two), _way_out(spot.buffer, one, two)])) from None
     for array, copy, buffer in zip(arrays, copies, kernel.buffers, strict=True):

@@ -94,7 +94,7 @@ def shown(kernel: Kernel, claim: Claim, array: str, launch: Launch) -> Verdict |
         return Verdict(claim, Status.REFUTED, reason, array) if bounds and outside else None
     contents = {b.name: values for b, values in launch.contents.items()}
     if claim is Claim.NO_RACES and (race := watch.faults.get(Race)) is not None:
-        pair = follow(kernel, arrays(), launch.params, race.spot, launch.only)
+        pair = follow(kernel, arrays(), launch.params, race.spot, only=launch.only)
         uses = tuple(access.use for access in pair)
         witness = Witness(array, race.spot.buffer.note, race.spot.element, uses, given, contents=contents)
         return Verdict(claim, Status.REFUTED, met(witness), array, witness)

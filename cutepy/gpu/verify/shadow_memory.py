@@ -94,15 +94,23 @@ class Follower(Phased):
 
 
 def follow(
-    kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], spot: Spot, only: int | None = None
+    kernel: Kernel,
+    arrays: Sequence[Array],
+    params: Mapping[str, float],
+    spot: Spot,
+    *,
+    only: int | None = None,
+    subgroup_size: int = 0,
 ) -> tuple[Followed, ...]:
     """The first two accesses of the element by the followed invocations that conflict; all their accesses if none do.
 
-    The arrays stay as they are. As `interpret` does, it may run `only` one workgroup.
+    The arrays stay as they are. As `interpret` does, it may run `only` one workgroup, in subgroups of `subgroup_size`.
     """
     watch = Follower(kernel, spot)
     try:
-        interpret(kernel, [array.copy() for array in arrays], params, watch=watch, only=only)
+        interpret(
+            kernel, [array.copy() for array in arrays], params, subgroup_size=subgroup_size, watch=watch, only=only
+        )
     except _Done:
         pair = watch.pair()
         assert pair is not None
