@@ -10,7 +10,7 @@ from cutepy.errors import KernelError
 from cutepy.gpu.matmul.kernel_fma import matmul_kernel
 from cutepy.gpu.verify import Claim, Status, Verification
 from cutepy.layout import size
-from cutepy.tensor import local_tile
+from cutepy.tensor import local_tile, make_tensor
 
 Array = np.ndarray
 
@@ -268,3 +268,43 @@ def test_what_is_known_changes_no_sizes() -> None:
         assert (other._said, other._learns) == (kernel._said, kernel._learns)
     own = gpu.kernel(sizes={"x": "(M,...)"})(matmul_kernel.function)
     assert own._said and own.assuming(bounds={"A": (0, 9)})._said == own._said
+
+
+def test_what_is_said_of_an_argument_is_said_of_no_other_in_the_same_memory() -> None:
+    """Views of one array are one binding; a verdict names the argument that it rests on."""
+
+    def other(x, ids, y):
+        gpu.launch(grid=1, threads=4)
+        gpu.assume(ids, bounds=(0, 16))
+        gpu.atomic_add(y, x[gpu.thread], 1)
+
+    def own(x, ids, y):
+        gpu.launch(grid=1, threads=4)
+        gpu.assume(ids, bounds=(0, 16))
+        gpu.atomic_add(y, ids[gpu.thread], x[gpu.thread])
+
+    y, both = np.zeros(16, np.uint32), make_tensor(np.array([100, 200, 300, 400, 0, 1, 2, 3], np.uint32))
+    x, ids = (local_tile(both, (4,), (at,)) for at in range(2))
+    for sizes in ("known", {"x": "(N):(1)", "ids": "(N):(1)", "y": "(16)"}):
+        for function, given in ((other, None), (own, ("ids in (0, 16)",))):
+            found = gpu.kernel(sizes=sizes)(function).verify(x, ids, y)
+            (bounds,) = [v for v in found.verdicts if (v.claim, v.array) == (Claim.IN_BOUNDS, "y")]
+            assert (bounds.given if bounds.status is Status.PROVEN else None) == given, bounds
+        gpu.kernel(sizes=sizes)(own).interpret(x, ids, y)
+    assert y.tolist() == [200, 400, 600, 800, *[0] * 12]
+
+
+@gpu.kernel(sizes={"x": "(N):(1)", "ids": "(N):(1)", "y": "(M)"})
+def placed(x, ids, y, *, through):
+    gpu.launch(grid=size(x), threads=1)
+    gpu.assume(ids, distinct=True)
+    at = (ids if through else x)[gpu.workgroup.x]
+    if at < size(y):
+        y[at] = 1
+
+
+def test_an_order_is_of_the_array_that_a_call_gives() -> None:
+    """Where sizes are put in, what is said of an array of unknown size is said of that of known size."""
+    x, ids, y = np.full(4, 3, np.uint32), np.arange(4, dtype=np.uint32), np.zeros(16, np.uint32)
+    assert placed.at(x, ids, y, through=True).verify().ok
+    assert [(v.claim, v.array) for v in placed.verify(x, ids, y, through=False).refuted] == [(Claim.NO_RACES, "y")]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .expr import Builtin, Const, Expr, Load, Param
 from .make import builtin, const
-from .stmt import Buffer, Change, Kernel, Stmt
+from .stmt import Buffer, Change, Elements, Kernel, Stmt
 from .walk import load_of, map_statements, rewrite, with_expressions, with_fields
 
 Size3 = tuple[int, int, int]
@@ -62,4 +62,6 @@ class _Substitution:
         if isinstance(stmt, Change) and (stmt.buffer in self.arrays or stmt.shape):
             buffer = self.arrays.get(stmt.buffer, stmt.buffer)
             stmt = with_fields(stmt, buffer=buffer, shape=self.extents(stmt.shape))
+        elif isinstance(stmt, Elements):
+            stmt = with_fields(stmt, buffer=self.arrays.get(stmt.buffer, stmt.buffer))
         return stmt

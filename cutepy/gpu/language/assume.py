@@ -57,7 +57,7 @@ def assume(
         if bounds is None and not (ascending or distinct):
             raise KernelError(f"{place}: gpu.assume({said}): say bounds=(low, high), ascending=True or distinct=True")
         if bounds is not None:
-            state_bounds(trace, fact, bounds, place)
+            state_bounds(fact, bounds, place)
         for order in ElementOrder:
             if {ElementOrder.ASCENDING: ascending, ElementOrder.DISTINCT: distinct}[order]:
                 state_order(trace, fact, order, place)

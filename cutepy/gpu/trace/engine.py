@@ -7,7 +7,7 @@ under one predicate become one vec2 or vec4 access; loads are named where they h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,13 +43,19 @@ _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferEngine:
-    """An array of the kernel, as the engine of a tensor. Its offsets count from the element `first` on."""
+    """An array of the kernel, as the engine of a tensor. Its offsets count from the element `first` on.
+
+    Arguments that share memory are one array: what is said of the elements of one `argument` is kept with its engine,
+    and those made of it, as `bounds`: they lie from the one number on and below the other; and the line.
+    """
 
     trace: Trace
     buffer: ir.Buffer
     writable: bool = True
     at: ir.Coordinates = ir.NO_COORDINATES
     first: Sum = ORIGIN
+    argument: str = ""
+    bounds: dict[str, tuple[ir.Expr, ir.Expr, str]] = field(default_factory=dict)
 
     apart: ClassVar[bool] = True
 
@@ -73,7 +79,7 @@ class BufferEngine:
 
     @property
     def name(self) -> str:
-        return self.buffer.name
+        return self.argument or self.buffer.name
 
     @property
     def most(self) -> int:
@@ -106,7 +112,7 @@ class BufferEngine:
             value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=carried(access))
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
-                if self.buffer in self.trace.bounds:
+                if self.bounds:
                     self.say_bounds([ir.component(value, lane) for lane in range(lanes)], access.where)
             for lane, positions in enumerate(access.positions):
                 entry = ir.component(value, lane)
@@ -116,7 +122,7 @@ class BufferEngine:
 
     def say_bounds(self, values: Sequence[ir.Expr], where: ir.Expr | None) -> None:
         """What the user says of the elements of the array, of those that were loaded; else the value is 0."""
-        for said, (low, high, place) in self.trace.bounds[self.buffer].items():
+        for said, (low, high, place) in self.bounds.items():
             for value in values:
                 inside = (value >= low) & (value < high)
                 told = simplify(inside if where is None else ir.unary("!", where) | inside)

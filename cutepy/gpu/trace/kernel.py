@@ -1145,7 +1145,7 @@ class KernelFunction(NotebookRepr):
         place = place_of(self.file, self.function.__code__.co_firstlineno)
         for argument, value in zip(call.arguments, values, strict=True):
             if isinstance(value, Tensor) and (bounds := self._bounds.get(argument.name)) is not None:
-                state_bounds(trace, value, bounds, place)
+                state_bounds(value, bounds, place)
             for order in ElementOrder:
                 if isinstance(value, Tensor) and (argument.name, order) in self._orders:
                     state_order(trace, value, order, place)
@@ -1237,7 +1237,7 @@ def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
             buffer = Buffer(argument.name, held, argument.length, note=str(argument.tensor.layout))
             arrays[argument.slot] = buffer
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
-        words = BufferEngine(trace, buffer, argument.writable)
+        words = BufferEngine(trace, buffer, argument.writable, argument=argument.name)
         offset = argument.offset
         if (origin := argument.origin) is not None:
             first = param(argument.origin_param, u32, lo=origin.low, hi=origin.high)

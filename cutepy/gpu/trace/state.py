@@ -97,8 +97,6 @@ class Trace:
     order: int = 0
     #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
     guesses: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
-    #: Where the integers of an array lie, as the user says: from the one number on and below the other, and the line.
-    bounds: dict[ir.Buffer, dict[str, tuple[ir.Expr, ir.Expr, str]]] = field(default_factory=dict)
     #: What is stated where the launch is known.
     begins: Callable[[], None] | None = None
     #: Statements written so far, those that were taken back included.
@@ -230,8 +228,8 @@ class Trace:
     def checkpoint(self) -> Callable[[], None]:
         """A function that takes back the statements, arrays, notes and names that are written from here on.
 
-        It is to be called where the block that is innermost now is so again. Facts of values (`bounds`, `uniform`)
-        stay, for they hold of the values themselves.
+        It is to be called where the block that is innermost now is so again. Facts of values (`uniform`) stay, for
+        they hold of the values themselves.
         """
         lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
         lengths = [len(items) for items in lists]

@@ -21,12 +21,11 @@ def _integers(tensor: Tensor, place: str) -> BufferEngine:
     return engine
 
 
-def state_bounds(trace: Trace, tensor: Tensor, bounds: tuple[Bound, Bound], place: str) -> None:
-    """Each load of the tensor's memory says it from here on."""
-    buffer = _integers(tensor, place).buffer
-    low, high = (simplify(as_expr(in_type(as_value(end), buffer.dtype), buffer.dtype)) for end in bounds)
-    said = f"{buffer.name} in ({bounds[0]}, {bounds[1]})"
-    trace.bounds.setdefault(buffer, {})[said] = low, high, place
+def state_bounds(tensor: Tensor, bounds: tuple[Bound, Bound], place: str) -> None:
+    """Each load of the tensor's argument says it from here on; not those of another argument in the same memory."""
+    engine = _integers(tensor, place)
+    low, high = (simplify(as_expr(in_type(as_value(end), engine.dtype), engine.dtype)) for end in bounds)
+    engine.bounds[f"{engine.name} in ({bounds[0]}, {bounds[1]})"] = low, high, place
 
 
 def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -> None:

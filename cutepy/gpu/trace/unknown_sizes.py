@@ -587,7 +587,13 @@ def stand_ins(trace: Trace, call: BoundArguments) -> dict[str, Tensor]:
             note = f"({','.join(map(str, own.shape))})"
             buffer = ir.Buffer(a.name, a.dtype, ir.UNKNOWN_LENGTH, note=note, shape=shape)
         engine = MappedEngine(
-            trace, buffer, a.writable, first=linear(first).times(unit), extents=extents, strides=strides
+            trace,
+            buffer,
+            a.writable,
+            first=linear(first).times(unit),
+            argument=a.name,
+            extents=extents,
+            strides=strides,
         )
         found[a.name] = Tensor(engine, _identity(extents))
         buffers.setdefault(a.slot, found[a.name])
