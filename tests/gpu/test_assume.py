@@ -308,3 +308,19 @@ def test_an_order_is_of_the_array_that_a_call_gives() -> None:
     x, ids, y = np.full(4, 3, np.uint32), np.arange(4, dtype=np.uint32), np.zeros(16, np.uint32)
     assert placed.at(x, ids, y, through=True).verify().ok
     assert [(v.claim, v.array) for v in placed.verify(x, ids, y, through=False).refuted] == [(Claim.NO_RACES, "y")]
+
+
+def test_bounds_are_said_to_the_end_of_the_block() -> None:
+    @gpu.kernel
+    def apart(x, y):
+        gpu.launch(threads=4)
+        if gpu.thread == 0:
+            gpu.assume(x, bounds=(0, x[7] + 4))
+            y[x[0] % 8] = 1
+        else:
+            y[x[gpu.thread] % 8 + 8] = 2
+
+    x, y = np.array([0, 9, 10, 11, 0, 0, 0, 0], np.uint32), np.zeros(16, np.uint32)
+    apart.interpret(x, y)
+    assert y.tolist() == [1, *[0] * 8, 2, 2, 2, *[0] * 4]
+    assert apart.check_assumptions(x, y) is None

@@ -24,9 +24,9 @@ def assume(
     """State what is known of the data, and the proof may use it.
 
     `gpu.assume(i < n)` says that the condition holds in each thread that comes here, from here to the end of the block.
-    `gpu.assume(ids, bounds=(low, high))` says `low <= x < high` of each element of a tensor of integers that is loaded
-    from here on, `gpu.assume(offsets, ascending=True)` that each is at least the one before it, and
-    `gpu.assume(ids, distinct=True)` that no two are equal.
+    `gpu.assume(ids, bounds=(low, high))` says `low <= x < high` of each element of an argument of integers that is
+    loaded from here to the end of the block, `gpu.assume(offsets, ascending=True)` that each is at least the one before
+    it, and `gpu.assume(ids, distinct=True)` that no two are equal.
 
     A verdict names what it rests on: "proven, given ids in (0, n)". The interpreter looks at each, and so does
     `kernel.check_assumptions(...)`. A device does not: a kernel whose proof needs it keeps the runtime's checks, so

@@ -46,7 +46,8 @@ class BufferEngine:
     """An array of the kernel, as the engine of a tensor. Its offsets count from the element `first` on.
 
     Arguments that share memory are one array: what is said of the elements of one `argument` is kept with its engine,
-    and those made of it, as `bounds`: they lie from the one number on and below the other; and the line.
+    and those made of it, as `bounds`: the words, the number from which on they lie and the one below which, the line,
+    and the block until whose end it is said.
     """
 
     trace: Trace
@@ -55,7 +56,7 @@ class BufferEngine:
     at: ir.Coordinates = ir.NO_COORDINATES
     first: Sum = ORIGIN
     argument: str = ""
-    bounds: dict[str, tuple[ir.Expr, ir.Expr, str]] = field(default_factory=dict)
+    bounds: list[tuple[str, ir.Expr, ir.Expr, str, list[ir.Stmt]]] = field(default_factory=list)
 
     apart: ClassVar[bool] = True
 
@@ -122,8 +123,8 @@ class BufferEngine:
 
     def say_bounds(self, values: Sequence[ir.Expr], where: ir.Expr | None) -> None:
         """What the user says of the elements of the array, of those that were loaded; else the value is 0."""
-        for said, (low, high, place) in self.bounds.items():
-            for value in values:
+        for said, low, high, place, block in self.bounds:
+            for value in values if any(block is inside for inside in self.trace.blocks) else ():
                 inside = (value >= low) & (value < high)
                 told = simplify(inside if where is None else ir.unary("!", where) | inside)
                 self.trace.emit(ir.Assume(told, said, place))

@@ -22,10 +22,12 @@ def _integers(tensor: Tensor, place: str) -> BufferEngine:
 
 
 def state_bounds(tensor: Tensor, bounds: tuple[Bound, Bound], place: str) -> None:
-    """Each load of the tensor's argument says it from here on; not those of another argument in the same memory."""
+    """Each load of the tensor's argument says it from here to the end of the block; not those of another argument in
+    the same memory."""
     engine = _integers(tensor, place)
     low, high = (simplify(as_expr(in_type(as_value(end), engine.dtype), engine.dtype)) for end in bounds)
-    engine.bounds[f"{engine.name} in ({bounds[0]}, {bounds[1]})"] = low, high, place
+    said = f"{engine.name} in ({bounds[0]}, {bounds[1]})"
+    engine.bounds.append((said, low, high, place, engine.trace.blocks[-1]))
 
 
 def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -> None:
