@@ -31,13 +31,14 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         pick = self.pick = random.Random(seed)
-        self.axes = pick.choice([(8,), (4,), (2,), (1,), (4, 2), (2, 2), (2, 2, 2)])
+        self.axes = pick.choice([(8,), (4,), (2,), (1,), (4, 2), (2, 2), (2, 2, 2)]) if seed % 4 < 3 else (16,)
         self.grid = pick.choice([(4,), (3,), (2,), (1,), (2, 2), (3, 2), (2, 1, 2)])
         self.threads, self.groups = int(np.prod(self.axes)), int(np.prod(self.grid))
         self.length = pick.choice([64, 96, 128])
         self.shared = pick.choice([8, 16, 24])
         self.lines: list[str] = []
         self.names, self.known, self.small = 0, [], []
+        self.lanes = ["gpu.lane", "gpu.subgroup", "gpu.subgroup_size"] if seed % 4 == 3 else []
         head = [f"gpu.launch(grid={self.grid}, threads={self.axes})", "t = gpu.thread"]
         head += [f"t{a} = gpu.thread.{a}" for a, _ in zip("xyz", self.axes, strict=False) if len(self.axes) > 1]
         head += [f"g{a} = gpu.workgroup.{a}" for a, _ in zip("xyz", self.grid, strict=False)]
@@ -49,7 +50,11 @@ class Writer:
         self.group_ids.append("g")
         head.append(f"s = gpu.shared('u32', ({self.shared},))")
         head.append("n = gpu.shared('u32', (2,))")
-        for line in head:
+        # What is said of x and m: the data are so.
+        self.most = pick.choice([3, 5, 8])
+        said = [f"x, bounds=(0, {self.most})", "x, ascending=True", "m, distinct=True"]
+        self.said = pick.sample(said, pick.randint(1, 3)) if pick.random() < 0.3 else []
+        for line in [*head, *[f"gpu.assume({one})" for one in self.said]]:
             self.put(0, line)
         if pick.random() < 0.8:
             self.put(0, f"for k in gpu.unroll({-(-self.shared // self.threads)}):")
@@ -74,7 +79,7 @@ class Writer:
 
     def atom(self) -> str:
         pick = self.pick
-        return pick.choice([*self.threads_ids, *self.group_ids, *self.known * 2, *self.small * 2])
+        return pick.choice([*self.threads_ids, *self.group_ids, *self.known * 2, *self.small * 2, *self.lanes])
 
     def little(self, deep: int = 0) -> str:
         """A small number, of anything."""
@@ -108,7 +113,7 @@ class Writer:
     def index(self) -> tuple[str, str]:
         """An index, and the condition under which it is meant; '' for none."""
         pick = self.pick
-        mine, group = pick.choice(self.threads_ids), pick.choice(self.group_ids)
+        mine, group = pick.choice(self.threads_ids + self.lanes[:1]), pick.choice(self.group_ids + self.lanes[1:2])
         a, b = pick.choice(
             [
                 (group, mine), (self.little(), mine), (mine, self.little()), (self.little(), self.little()),
@@ -130,7 +135,10 @@ class Writer:
             return f"{self.whole.replace('+', f'* {self.threads} +')} * {self.threads} + t", ""
         if kind < 0.8:
             p = self.atom()
-            return f"x[{p} % 8] + {b}", f"x[{p} % 8] + {b} < x[{p} % 8 + 1]"
+            first, end = pick.choice([(f"x[{p} % 8]", f"x[{p} % 8 + 1]"), (f"x[{group}]", f"x[{group} + 1]")])
+            return f"{first} + {b}", f"{first} + {b} < {end}"
+        if kind < 0.83:
+            return f"m[{pick.choice([group, mine])}] * {pick.choice([1, 8, 4])} + {pick.choice(['0', mine])}", ""
         if kind < 0.9:
             turned = f"(t + {self.little()}) % {self.threads}"
             other = pick.choice([f"t ^ {pick.choice([1, 2, 3])}", f"({self.threads - 1} - t)", turned])
@@ -263,9 +271,11 @@ class Writer:
 
     def arrays(self, rng: np.random.Generator) -> list[np.ndarray]:
         """Contents for x, m, c and y."""
-        x = rng.integers(0, rng.choice([3, 5, 9]), 9, np.uint32)
-        x = np.sort(x) if rng.random() < 0.3 else x
+        said = " ".join(self.said)
+        x = rng.integers(0, self.most if "bounds" in said else rng.choice([3, 5, 9]), 9, np.uint32)
+        x = np.sort(x) if "ascending" in said or rng.random() < 0.3 else x
         m, c = rng.integers(0, 5, 4, np.uint32), rng.integers(0, rng.choice([1, 4]), 4, np.uint32)
+        m = rng.permutation(6)[:4].astype(np.uint32) if "distinct" in said else m
         return [x, m, c, np.zeros(self.length, np.uint32)]
 
 
