@@ -324,3 +324,18 @@ def test_bounds_are_said_to_the_end_of_the_block() -> None:
     apart.interpret(x, y)
     assert y.tolist() == [1, *[0] * 8, 2, 2, 2, *[0] * 4]
     assert apart.check_assumptions(x, y) is None
+
+
+def test_one_element_is_in_any_order() -> None:
+    """Its stride is 0, as NumPy's arrays of one element have it here."""
+
+    @gpu.kernel
+    def filled(offsets, y):
+        gpu.launch(grid=max(1, size(offsets) - 1), threads=1)
+        gpu.assume(offsets, ascending=True)
+        y[gpu.workgroup.x] = offsets[gpu.workgroup.x]
+
+    for offsets in (np.uint32([3]), np.uint32([3, 4])):
+        y = np.zeros(1, np.uint32)
+        filled.interpret(offsets, y)
+        assert filled.verify(offsets, y).ok and y.tolist() == [3]

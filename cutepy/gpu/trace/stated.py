@@ -35,7 +35,7 @@ def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -
     engine = _integers(tensor, place)
     # An argument of unknown sizes has its strides beside the engine, a pair of unknown and number for each leaf.
     steps = getattr(engine, "strides", None)
-    together = steps == ((None, 1),) if steps is not None else [*leaves(tensor.stride)] == [1]
+    together = steps == ((None, 1),) if steps is not None else tensor.size == 1 or [*leaves(tensor.stride)] == [1]
     if not together or tensor.guard is not None or engine.buffer.space != AddressSpace.STORAGE:
         raise KernelError(f"{place}: gpu.assume({tensor}, {order}=True): give an argument of one mode without gaps")
     first, last = (engine.place(moved(tensor.offset, tensor.layout(at)))[0] for at in (0, tensor.size - 1))
