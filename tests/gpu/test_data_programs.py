@@ -1,4 +1,4 @@
-"""Kernels whose indices come through memory: what is proven holds. `tools/fuzz/data.py` runs more."""
+"""Kernels whose indices come through memory: what is proven holds. `tools/fuzz/barriers.py --data` runs more."""
 
 from collections import Counter
 

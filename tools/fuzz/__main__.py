@@ -19,9 +19,9 @@ from shrink import shrink  # noqa: E402  found through the path above
 
 #: Fuzzers that take COUNT and SEED, some with an option, and how many cases each tries in about a second.
 FUZZERS = {
-    "barriers": 20, "claims": 3, "control": 10, "control --again": 10, "control --held": 10, "control --numbers": 10,
-    "convert": 20, "copies": 10, "data": 10, "expressions": 50, "host_tensors": 20, "integers": 5, "junk": 200,
-    "kernels": 20, "misuse": 50, "operations": 5, "ragged": 2, "sizes": 1, "subgroups": 10, "whiles": 10,
+    "barriers": 20, "barriers --data": 10, "claims": 3, "control": 10, "control --again": 10, "control --held": 10,
+    "control --numbers": 10, "convert": 20, "copies": 10, "expressions": 50, "host_tensors": 20, "integers": 5,
+    "junk": 200, "kernels": 20, "misuse": 50, "operations": 5, "ragged": 2, "sizes": 1, "subgroups": 10, "whiles": 10,
 }  # fmt: skip
 
 

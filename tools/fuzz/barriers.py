@@ -1,6 +1,7 @@
 """Random kernels of shared memory and barriers: what `verify` proves of them holds when they run as plain Python.
 
-`python tools/fuzz/barriers.py COUNT [SEED]` prints one line, and each program that is wrong.
+`python tools/fuzz/barriers.py COUNT [SEED] [--data]` prints one line, and each program that is wrong;
+`--data` are kernels whose indices come through memory.
 """
 
 import sys
@@ -8,9 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "gpu"))
-from barrier_programs import judge
+import barrier_programs
+import data_programs
 
-count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+judge = data_programs.judge if "--data" in sys.argv else barrier_programs.judge
+count, first = (*[int(word) for word in sys.argv[1:] if word.isdecimal()], 0)[:2]
 found: Counter[str] = Counter()
 for seed in range(first, first + count):
     try:
