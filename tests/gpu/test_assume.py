@@ -326,6 +326,21 @@ def test_bounds_are_said_to_the_end_of_the_block() -> None:
     assert apart.check_assumptions(x, y) is None
 
 
+def test_bounds_of_statements_that_are_taken_back_are_not_said() -> None:
+    @gpu.kernel
+    def unrolled_at_first(x, y):
+        gpu.launch(threads=4)
+        j = 0
+        while j < 1:  # known before the first turn, not before the second
+            gpu.assume(x, bounds=(0, 4))
+            j = x[0]
+        y[x[gpu.thread] % 16] = 1
+
+    x, y = np.array([3, 9, 10, 11], np.uint32), np.zeros(16, np.uint32)
+    unrolled_at_first.interpret(x, y)
+    assert np.flatnonzero(y).tolist() == [3, 9, 10, 11]
+
+
 def test_one_element_is_in_any_order() -> None:
     """Its stride is 0, as NumPy's arrays of one element have it here."""
 

@@ -7,7 +7,7 @@ under one predicate become one vec2 or vec4 access; loads are named where they h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,9 +45,7 @@ _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
 class BufferEngine:
     """An array of the kernel, as the engine of a tensor. Its offsets count from the element `first` on.
 
-    Arguments that share memory are one array: what is said of the elements of one `argument` is kept with its engine,
-    and those made of it, as `bounds`: the words, the number from which on they lie and the one below which, the line,
-    and the block until whose end it is said.
+    Arguments that share memory are one array: what is said of the elements of one `argument` is not said of another's.
     """
 
     trace: Trace
@@ -56,7 +54,6 @@ class BufferEngine:
     at: ir.Coordinates = ir.NO_COORDINATES
     first: Sum = ORIGIN
     argument: str = ""
-    bounds: list[tuple[str, ir.Expr, ir.Expr, str, list[ir.Stmt]]] = field(default_factory=list)
 
     apart: ClassVar[bool] = True
 
@@ -113,7 +110,7 @@ class BufferEngine:
             value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=carried(access))
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
-                if self.bounds:
+                if self.trace.bounds:
                     self.say_bounds([ir.component(value, lane) for lane in range(lanes)], access.where)
             for lane, positions in enumerate(access.positions):
                 entry = ir.component(value, lane)
@@ -123,11 +120,14 @@ class BufferEngine:
 
     def say_bounds(self, values: Sequence[ir.Expr], where: ir.Expr | None) -> None:
         """What the user says of the elements of the array, of those that were loaded; else the value is 0."""
-        for said, low, high, place, block in self.bounds:
-            for value in values if any(block is inside for inside in self.trace.blocks) else ():
-                inside = (value >= low) & (value < high)
+        for bounds in self.trace.bounds:
+            mine = bounds.buffer is self.buffer and bounds.argument == self.argument
+            if not mine or not any(bounds.block is block for block in self.trace.blocks):
+                continue
+            for value in values:
+                inside = (value >= bounds.low) & (value < bounds.high)
                 told = simplify(inside if where is None else ir.unary("!", where) | inside)
-                self.trace.emit(ir.Assume(told, said, place))
+                self.trace.emit(ir.Assume(told, bounds.said, bounds.place))
 
     def store(self, offsets: Scalars | Moved, values: Scalars, where: Mask = None) -> None:
         """Write the values at `offsets`, in order, where the mask holds."""

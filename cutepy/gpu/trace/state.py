@@ -42,6 +42,20 @@ class Open(Protocol):
     def caught(self, place: str) -> KernelError: ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ElementBounds:
+    """What the user says of the elements of an argument, in these words: they lie from `low` on and below `high`, to
+    the end of the block."""
+
+    buffer: ir.Buffer
+    argument: str
+    low: ir.Expr
+    high: ir.Expr
+    said: str
+    place: str
+    block: list[ir.Stmt]
+
+
 @dataclass(slots=True)
 class Trace:
     """A kernel being written. `blocks` holds the open blocks, innermost last; `divergent` tells which of them some
@@ -97,6 +111,8 @@ class Trace:
     order: int = 0
     #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
     guesses: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
+    #: What the user says of the elements of arguments.
+    bounds: list[ElementBounds] = field(default_factory=list)
     #: What is stated where the launch is known.
     begins: Callable[[], None] | None = None
     #: Statements written so far, those that were taken back included.
@@ -231,7 +247,7 @@ class Trace:
         It is to be called where the block that is innermost now is so again. Facts of values (`uniform`) stay, for
         they hold of the values themselves.
         """
-        lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
+        lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes, self.bounds
         lengths = [len(items) for items in lists]
         tables = {name: dict(getattr(self, name)) for name in ("counts", "places", "read_from", "latest")}
 

@@ -9,7 +9,7 @@ from ..ir import AddressSpace, ElementOrder, Elements, Expr, as_expr, const, in_
 from ..ir.simplify import simplify
 from .engine import BufferEngine
 from .sizes import KernelSize, as_value
-from .state import Trace
+from .state import ElementBounds, Trace
 
 Bound = int | Expr | KernelSize
 
@@ -27,7 +27,8 @@ def state_bounds(tensor: Tensor, bounds: tuple[Bound, Bound], place: str) -> Non
     engine = _integers(tensor, place)
     low, high = (simplify(as_expr(in_type(as_value(end), engine.dtype), engine.dtype)) for end in bounds)
     said = f"{engine.name} in ({bounds[0]}, {bounds[1]})"
-    engine.bounds.append((said, low, high, place, engine.trace.blocks[-1]))
+    trace = engine.trace
+    trace.bounds.append(ElementBounds(engine.buffer, engine.argument, low, high, said, place, trace.blocks[-1]))
 
 
 def state_order(trace: Trace, tensor: Tensor, order: ElementOrder, place: str) -> None:
