@@ -2,12 +2,14 @@
 
     python bench/model.py [--layers 12] [--width 768] [--tokens 1024,17,1] [--vocab 50257] [--rounds 8]
     python bench/model.py --lengths 100 [--decode 256]
+    python bench/model.py --steps 10000 --layers 2 --width 256 --vocab 1000
 
 Wall time of a forward with one wait at its end, the host's share of it (until the last call returns), the device's own
 time, and the first forward at each length with the pipelines that it made; beside torch, where it has a GPU.
 With --lengths, forwards at so many random lengths of 1 to 1,024: the pipelines that were made after the first, and
 what the first forward at a length takes beside the next. With --decode, a block of one layer that appends so many
-tokens, one by one, to a cache of keys and values.
+tokens, one by one, to a cache of keys and values. With --steps, so many forwards at random lengths whose results are
+kept and dropped at random: the memory that is held at most beside the most that was in use at once, and wrong results.
 The kernels are `examples/kernels/attention.py` and `layer_norm.py`, the rest is `ops`.
 """
 
@@ -227,6 +229,31 @@ def decoded(model: Model, tokens: int) -> str:
     return f"{tokens} tokens: {told}; a token {each:.2f} ms, host {calls:.2f} ms (medians without compilation)"
 
 
+def kept_at_random(model: Model, steps: int, longest: int) -> str:
+    """Forwards at random lengths, of which some results are kept for a while and then looked at."""
+    device, pick = gpu.default_device(), random.Random(1)
+    kept: list[tuple[np.ndarray, Tensor]] = []
+    held, wrong, looked = 0, 0, 0
+    for step in range(steps):
+        numbers = np.array([pick.randrange(len(model.table)) for _ in range(pick.randint(1, longest))], np.uint32)
+        scores = model.forward(gpu.array(numbers))
+        if pick.random() < 0.1:
+            kept.append((numbers, scores))
+        if len(kept) > 20 or (kept and pick.random() < 0.05):
+            numbers, scores = kept.pop(pick.randrange(len(kept)))
+            if looked < 200:
+                looked, wanted = looked + 1, model.expected(numbers)
+                wrong += float(np.abs(scores.numpy() - wanted).max()) > 1e-5 * float(np.abs(wanted).max())
+        if step % 20 == 19:
+            stats = device.stats
+            held = max(held, stats.bytes + stats.pooled)
+    peak = device.stats.peak
+    return (
+        f"{steps} steps: at most {held / 1e6:.1f} MB held, {peak / 1e6:.1f} MB in use at once (ratio "
+        f"{held / peak:.2f}), {wrong} of {looked} results wrong"
+    )
+
+
 def torch_forward(model: Model, tokens: int) -> Run | None:
     """torch's forward of the same weights and its wait, where torch has a GPU."""
     try:
@@ -272,12 +299,15 @@ def main() -> None:
     parser.add_argument("--tokens", default="1024,333,17,1")
     parser.add_argument("--lengths", type=int, default=0)
     parser.add_argument("--decode", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=0)
     asked = parser.parse_args()
     lengths = [int(n) for n in asked.tokens.split(",")]
     device = gpu.default_device()
     model = Model(asked.layers, asked.width, asked.vocab, max(1024, *lengths))
     print(f"{device.adapter.name}: {asked.layers} layers of {asked.width}, f32", flush=True)
-    if asked.lengths or asked.decode:
+    if asked.lengths or asked.decode or asked.steps:
+        if asked.steps:
+            print(kept_at_random(model, asked.steps, 1024), flush=True)
         if asked.lengths:
             print(at_lengths(model, asked.lengths, 64 if small else 1024), flush=True)
         if asked.decode:
