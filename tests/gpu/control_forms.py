@@ -6,8 +6,10 @@ The whole file is also run as plain Python (`one_thread`), with `gpu.when` as `i
 
 # ruff: noqa: F821  a name that is deleted is used on purpose
 
+import collections
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable
 
 from cutepy import gpu, local_tile, make_tensor
@@ -1170,6 +1172,44 @@ def iterator(x, n, y):
     numbers = iter([1, 2, 3, 4])
     for _k in gpu.loop(2):
         y[gpu.thread] = next(numbers)  # here
+
+
+@refused("numbers is changed")
+def iterator_of_itertools(x, n, y):
+    gpu.launch(threads=64)
+    numbers, v = itertools.chain([1.0, 2.0], [5.0]), 0.0
+    if x[gpu.thread] > 3.0:
+        v = next(numbers)  # here
+    y[gpu.thread] = v + next(numbers)
+
+
+@refused("numbers is changed")
+def generator_that_stands_where_it_stood(x, n, y):
+    gpu.launch(threads=64)
+    numbers = (i * 2 for i in [1, 2, 3, 4])
+    v = next(numbers)
+    if x[gpu.thread] > 3.0:
+        v = next(numbers)  # here
+    y[gpu.thread] = v + next(numbers)
+
+
+@refused("that does not tell how far it has come")
+def iterator_that_tells_nothing(x, n, y):
+    gpu.launch(threads=64)
+    numbers, v = itertools.cycle([1.0, 2.0]), 0.0
+    if x[gpu.thread] > 3.0:  # here
+        v = next(numbers)
+    y[gpu.thread] = v + next(numbers)
+
+
+@right
+def containers_written_in_python(x, n, y):
+    gpu.launch(threads=64)
+    outer, named = collections.ChainMap({"a": 1.0}, {"b": 2.0}), collections.UserDict(a=1.0)
+    if x[gpu.thread] > 3.0:
+        outer["a"] = 5.0
+        named["a"] = x[gpu.thread]
+    y[gpu.thread] = outer["a"] + outer["b"] + named["a"]
 
 
 @refused("from u32 to f32")

@@ -286,6 +286,85 @@ def met_again(seed: int) -> str:
     return numbers(seed, turns=3)
 
 
+#: Iterators of Python's, each endless or of more items than a program takes.
+ITERATORS = (
+    "iter([1, 2, 3, 4, 5, 6, 7, 8])", "iter({1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0})", "iter(range(9))", "counted(9)",
+    "naturals()", "(p * 2 for p in range(9))", "(p + 1 for p in [1, 1, 2, 2, 3, 3, 4])", "both(9)", "of_another()",
+    "itertools.count()", "itertools.cycle([1, 2, 5])", "itertools.chain([1, 2, 3], [4, 5, 6, 7])",
+    "itertools.islice([1, 2, 3, 4, 5, 6], 6)", "itertools.accumulate([1, 2, 3, 4, 5, 6])",
+    "itertools.chain.from_iterable([[1, 2], [3, 4], [5, 6, 7]])", "map(abs, itertools.cycle([1, 4, 2]))",
+    "itertools.starmap(max, [(1, 2), (5, 3), (4, 4), (1, 7), (2, 2), (0, 9)])",
+    "map(sum, itertools.product([1, 2, 5], [2, 3, 4]))",
+    "map(max, itertools.permutations([1, 2, 3, 4], 3))", "itertools.tee([1, 2, 3, 4, 5, 6])[0]",
+    "map(sum, zip([1, 2, 3, 4, 5, 6], itertools.count()))", "map(sum, enumerate(itertools.cycle([3, 2])))",
+    "filter(None, itertools.cycle([0, 1, 2]))", "reversed([1, 2, 3, 4, 5, 6])", "iter([1, 5, 2, 7, 3, 4].pop, 0)",
+    "Wrapped([1, 2, 3, 4, 5, 6])", "iter(collections.deque([4, 2, 3, 1, 5, 6]))",
+)  # fmt: skip
+OF_ITERATORS = """
+import collections
+import itertools
+
+
+def counted(n):
+    for k in range(n):
+        yield k * 3
+
+
+def naturals():
+    k = 0
+    while True:
+        k = k + 1
+        yield k
+
+
+def both(n):
+    yield from counted(n)
+
+
+def of_another():
+    total = 1
+
+    def run():
+        nonlocal total
+        while True:
+            total = total + 2
+            yield total
+
+    return run()
+
+
+class Wrapped:
+    def __init__(self, values):
+        self.values = iter(values)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.values)
+"""
+
+
+def iterators(seed: int) -> str:
+    """The text of a program that takes items of an iterator before a block, in it and after it."""
+    pick = random.Random(seed)
+    held = pick.choice(["{}", "{}", "[{}, 0]", "dict(g={})"])
+    take = "next({})".format({"{}": "g", "[{}, 0]": "g[0]"}.get(held, "g['g']"))
+    lines = [f"    g = {held.format(pick.choice(ITERATORS))}", "    a, k = x[t], 0"]
+    lines += [f"    a = a + {take}"] * pick.randint(0, 2)
+    inside = pick.choice([f"a = a + {take}", f"a = a * 0.5 + {take}", f"b = {take}", "a = a + 1.0"])
+    block = pick.choice([
+        "if x[t] > 3.0:", "with gpu.when(x[t] > 3.0):", "for _ in range(n[t] % 3):", "while k < n[t] % 3:",
+        "for u in range(2):",
+        f"a = a + ({take} if x[t] > 3.0 else 0)",
+    ])  # fmt: skip
+    lines += [f"    {block}", *([f"        {inside}", "        k = k + 1"] if block[-1] == ":" else [])]
+    lines += [f"    a = a * 4.0 + {take}"] * pick.randint(0, 2)
+    return (
+        OF_ITERATORS + HEAD + KERNEL.replace("THREADS", str(THREADS)) + "\n".join([*lines, "    y[t] = a + k"]) + "\n"
+    )
+
+
 def program(seed: int) -> str:
     """The text of a program."""
     pick = random.Random(seed)

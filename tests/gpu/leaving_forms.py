@@ -622,6 +622,50 @@ def returns_of_nested_ifs(x, n, y):
     store(y, deep(x[gpu.thread], x[63 - gpu.thread]))
 
 
+def halved(v, deep):
+    """A function that calls itself, and decides by values of the GPU."""
+    if deep == 0:
+        return v
+    if v > 4.0:
+        return halved(v * 0.5, deep - 1)
+    return halved(v + 1.0, deep - 1) + 0.25
+
+
+class Halves:
+    @staticmethod
+    def once(v):
+        return v * 0.5 if v > 4.0 else v + 1.0
+
+    def run(self, v):
+        while v > 6.0:
+            v = Halves.once(v)
+        return v
+
+
+@right
+def functions_that_name_themselves_and_their_class(x, n, y):
+    gpu.launch(threads=64)
+    store(y, halved(x[gpu.thread], 4), Halves().run(x[gpu.thread] * 2.0))
+
+
+@right
+def class_of_the_kernels_own(x, n, y):
+    gpu.launch(threads=64)
+
+    class Sum:
+        def __init__(self):
+            self.total = 0.0
+
+        def add(self, v):
+            if v > 1.0:
+                self.total = self.total + v
+
+    total = Sum()
+    for k in gpu.loop(n[gpu.thread] % 4):
+        total.add(x[k])
+    store(y, total.total)
+
+
 def factorial(k):
     return 1 if k == 0 else k * factorial(k - 1)
 
@@ -883,6 +927,30 @@ def bound_in_a_while(x, n, y):
         last = x[i]
         i += 1
     y[gpu.thread] = last  # here
+
+
+def clipped(v):
+    if v > 3:
+        v = v - v + 3
+    return v
+
+
+@right
+def bound_that_branches_and_has_a_name(x, n, y):
+    gpu.launch(threads=64)
+    v, most = n[gpu.thread] % 5, clipped(n[gpu.thread] % 7)
+    while gpu.at_most(most, v < 50):
+        v = v + 2
+    store(y, v)
+
+
+@refused("the bound of gpu.at_most is asked once, before the loop")
+def bound_that_branches(x, n, y):
+    gpu.launch(threads=64)
+    v = n[gpu.thread] % 5
+    while gpu.at_most(clipped(n[gpu.thread] % 7), v < 50):  # here
+        v = v + 2
+    store(y, v)
 
 
 @refused("gpu.at_most is the whole condition of a while")

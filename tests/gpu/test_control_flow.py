@@ -9,7 +9,7 @@ import control_forms
 import numpy as np
 import one_thread
 import pytest
-from control_programs import held, met_again, numbers, outcome, program
+from control_programs import held, iterators, met_again, numbers, outcome, program
 from shares import in_share, share
 
 from cutepy import gpu
@@ -78,6 +78,12 @@ def test_a_loop_that_python_meets_again_begins_with_what_is_there_then(seed: int
 @pytest.mark.parametrize("seed", share(range(25)))
 def test_names_held_by_lists_dictionaries_and_objects(seed: int) -> None:
     assert outcome(seed, write=held) == "right", held(seed)
+
+
+@pytest.mark.parametrize("seed", share(range(120)))
+def test_an_iterator_that_a_block_moves_is_noticed(seed: int) -> None:
+    said = outcome(seed, write=iterators)
+    assert said == "right" or "is changed inside" in said or "does not tell how far" in said, iterators(seed)
 
 
 WITHOUT_TEXT = """

@@ -9,11 +9,23 @@ from .walk import nodes, statements
 
 
 def check(kernel: Kernel) -> Kernel:
-    """`kernel`, if each of its names is used after what binds it, in the same block or one inside it.
+    """`kernel`, if each of its names is used after what binds it, in the same block or one inside it, and each array of
+    its own is declared.
 
     Raises KernelError with the line otherwise: there is no such program in WGSL, and no meaning is right for it.
     """
     _block(kernel, kernel.body, set())
+    declared = {*kernel.buffers, *kernel.local}
+    for stmt in statements(kernel.body):
+        used = [load.buffer for root in stmt.expressions for load in loads(root)]
+        for buffer in [*used, stmt.buffer] if isinstance(stmt, Change) else used:
+            if buffer not in declared:
+                text = (
+                    f"kernel {kernel.name} uses the array {buffer.name} of a trace that was given up: something kept it"
+                )
+                raise _error(
+                    getattr(stmt, "place", ""), f"{text} (functools.cache, a default); make it before the block"
+                )
     return kernel
 
 

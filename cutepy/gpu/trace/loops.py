@@ -385,6 +385,12 @@ class WhileLoop(Repeated):
         needed = set(ir.variables(ir.settled(self.most))) if isinstance(self.most, ir.Expr) else set()
         kept: list[ir.Stmt] = []
         for stmt in self.head[::-1]:
+            # The bound comes before the condition: what is asked before something it is made of belongs to it.
+            if not isinstance(stmt, ir.Let) and (kept or stmt.binds in needed):
+                raise KernelError(
+                    f"{self.place}: the bound of gpu.at_most is asked once, before the loop, and what it is made of "
+                    "branches, loops or changes memory; name it before the while: `most = ...`"
+                )
             if stmt.binds in needed:
                 kept.append(stmt)
                 needed |= {name for value in stmt.expressions for name in ir.variables(value)}

@@ -10,7 +10,7 @@ import operator
 import sysconfig
 import types
 from abc import ABCMeta
-from collections import OrderedDict, defaultdict, deque
+from collections import ChainMap, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -66,6 +66,8 @@ _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "layout"})
 _EQUAL = (int, str, bytes)
 _MADE_WITH = ("cutepy", "numpy", "sympy", "wgpu")
 _PURE = frozenset({*_MADE_WITH, "builtins", "typing", "abc", "enum", "functools", "collections"})
+#: Containers of such modules that are written in Python, and hold what they hold in attributes.
+_WRAPPERS = (ChainMap, UserDict, UserList)
 PACKAGE = str(Path(__file__).parents[2])
 _STANDARD = sysconfig.get_path("stdlib")
 
@@ -86,7 +88,7 @@ def is_library(module: str | None) -> bool:
 def is_of_library(kind: type) -> bool:
     """Whether a class is of such a module; one that a text without a module makes only says that it is Python's own."""
     made = kind.__module__ == "builtins" and kind.__flags__ & 1 << 9  # Python's own are in no heap
-    return is_library(kind.__module__) and not made
+    return is_library(kind.__module__) and not made and kind not in _WRAPPERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,14 @@ def _compiled(
     if owner := _owner(function):
         inner = ast.ClassDef(owner, [], [], [inner], [], **_NO_TYPES, **at)
     names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
-    outer = ast.FunctionDef(_OUTER, ast.arguments([], names, None, [], [], None, []), [inner], [], **_NO_TYPES, **at)
+    # What calls itself or its class by a name of the module finds no variable of the function around it here.
+    name = owner or code.co_name
+    own: list[ast.stmt] = []
+    if name.isidentifier() and name not in code.co_freevars:
+        own = [ast.Global([name], **at)]
+    outer = ast.FunctionDef(
+        _OUTER, ast.arguments([], names, None, [], [], None, []), [*own, inner], [], **_NO_TYPES, **at
+    )
     modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
     imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
     flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided

@@ -7,6 +7,8 @@ names of its frame and those that it and the functions it can call mention, is c
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from gc import get_referents as referents
+from itertools import combinations, combinations_with_replacement, cycle, permutations, product, tee
 from operator import length_hint
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 
@@ -23,6 +25,7 @@ from .python_state import (
     Parts,
     Space,
     Walk,
+    are_same,
     cells_of,
     class_spaces,
     content_of,
@@ -30,6 +33,7 @@ from .python_state import (
     fields,
     is_library,
     is_of_library,
+    is_written_in_python,
     references,
 )
 from .rewrite_source import written
@@ -41,7 +45,16 @@ LONGEST_NAME = 200
 #: Bytes of an array of numbers that is compared; a larger one is data, which no kernel keeps its state in.
 MOST_BYTES = 1 << 20
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), type(...), range, slice, Expr, CodeType)
-_STATE = (np.ndarray, bytearray, GeneratorType, *HOLDING, *PARTS)
+_STATE = (np.ndarray, bytearray, memoryview, GeneratorType, CellType, *HOLDING, *PARTS)
+#: Iterators that keep how far they have come in numbers that nothing tells.
+_UNTOLD: tuple[type, ...] = (
+    cycle,
+    product,
+    permutations,
+    combinations,
+    combinations_with_replacement,
+    type(tee(())[0]),
+)
 
 
 class Snapshot(Walk):
@@ -122,18 +135,36 @@ class Snapshot(Walk):
         held = contents(value)
         if held is not None:
             self.pending += self.held(self.without_items(held, value), name)
-        elif isinstance(value, bytearray):
+        elif isinstance(value, bytearray | memoryview):
             self.watch(partial(bytes, value), name)
+        elif isinstance(value, CellType):
+            self.pending.append((name, self.content(value, name)))
         elif isinstance(value, np.ndarray) and value.dtype == object:
             self.watch(lambda: tuple(value.ravel().tolist()), name)
         elif isinstance(value, np.ndarray) and value.flags.writeable and value.nbytes <= MOST_BYTES:
             self.watch(value.tobytes, name)
         elif isinstance(value, GeneratorType):
             self.watch(lambda: (value.gi_frame is None, value.gi_frame and value.gi_frame.f_lasti), name)
+            # It may stand where it stood an iteration of its own before: its variables, and what it goes through.
+            self.held_by_c(name, value)
+        elif isinstance(value, _UNTOLD):
+            raise KernelError(
+                f"{user_place()}: {name} is an iterator, {type(value).__name__}, that does not tell how far it has "
+                "come, and this block may take items of it; make a list of them, or take them before the block"
+            )
         elif isinstance(value, Iterator):
             self.watch(lambda: (length_hint(value, -1), repr(value)), name)
-            if isinstance(value, enumerate | zip | map | filter | reversed):
-                self.pending.append((name, value.__reduce__()[1]))
+            if not is_written_in_python(type(value)):
+                self.held_by_c(name, value)
+
+    def held_by_c(self, name: str, value: object) -> None:
+        """Watch the objects that C keeps in an iterator: what it goes through, and, where it is a generator that is not
+        running, the variables of its code."""
+
+        def look() -> Parts:
+            return () if getattr(value, "gi_running", False) else tuple(referents(value))
+
+        self.pending += [(name, part) for part in self.watch(look, name, are_same)]
 
     def function(self, name: str, value: FunctionType) -> None:
         used, cells = references(value.__code__), cells_of(value)

@@ -100,3 +100,10 @@ def test_ids_of_another_launch_are_refused() -> None:
         check_ids(other, all_nodes(other.body))
     with pytest.raises(KernelError, match="of another launch"):  # of what was simplified away, the body has nothing
         check_ids(kernel, all_nodes(other.body))
+
+
+def test_an_array_that_is_not_declared_is_refused() -> None:
+    for body in ((Let(V, load(S, const(0))),), (If(TID < 3, (Store(F, const(0), ONE, place="k.py:9"),)),)):
+        with pytest.raises(KernelError, match=r"uses the array . of a trace that was given up"):
+            check(kernel_of(*body, buffers=(Y,)))
+        assert check(kernel_of(*body, buffers=(Y, S, F)))

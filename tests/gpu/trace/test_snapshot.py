@@ -1,7 +1,9 @@
 """`snapshot` and `mutable_places`: what code in a block can reach and change is noticed; looking is no change."""
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections import ChainMap, UserDict
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -61,6 +63,15 @@ def bump(f: Callable[[], int]) -> None:
     f()
 
 
+def begun(values: Iterator[int]) -> Iterator[int]:
+    next(values)
+    return values
+
+
+def delegating() -> Iterator[int]:
+    yield from [1, 1, 1]
+
+
 CHANGES: dict[str, tuple[Callable[[], object], Callable[..., object]]] = {
     "a list": (lambda: [1, 2], lambda v: v.append(3)),
     "a list in a list": (lambda: [[1], 2], lambda v: v[0].append(3)),
@@ -78,6 +89,13 @@ CHANGES: dict[str, tuple[Callable[[], object], Callable[..., object]]] = {
     "an iterator": (lambda: iter([1, 2]), next),
     "an iterator over others": (lambda: zip([1, 2], iter([3, 4]), strict=True), next),
     "a generator": (lambda: (i for i in [1, 2]), next),
+    "a generator that stands where it stood": (lambda: begun(i for i in [1, 1, 1]), next),
+    "a generator over another": (lambda: begun(delegating()), next),
+    "an iterator of itertools": (lambda: itertools.chain([1, 2]), next),
+    "an iterator over what nobody else holds": (lambda: iter([3, 3, 1].pop, 0), next),
+    "a view of memory": (lambda: memoryview(bytearray(b"ab")), lambda v: v.__setitem__(0, 5)),
+    "a dictionary of Python's": (lambda: UserDict(a=1), lambda v: v.update(a=2)),
+    "dictionaries one after the other": (lambda: ChainMap({"a": 1}), lambda v: v.update(a=2)),
     "a closure": (counter, bump),
 }
 
@@ -89,6 +107,12 @@ def test_a_change_is_noticed_and_looking_is_none(kind: str) -> None:
     assert taken.changed() is None and taken.changed() is None
     change(value)
     assert taken.changed()
+
+
+@pytest.mark.parametrize("make", [itertools.cycle, itertools.permutations, lambda items: itertools.tee(items)[0]])
+def test_an_iterator_that_does_not_tell_how_far_it_has_come_is_refused(make: Callable[[list[int]], object]) -> None:
+    with pytest.raises(KernelError, match=r"value is an iterator, .*, that does not tell how far"):
+        state(make([1, 2]))
 
 
 def test_the_name_of_what_changed_is_how_it_is_reached() -> None:
