@@ -10,6 +10,7 @@ import collections
 import contextlib
 import functools
 import itertools
+import numbers
 from collections.abc import Callable
 
 from cutepy import gpu, local_tile, make_tensor
@@ -1174,32 +1175,86 @@ def iterator(x, n, y):
         y[gpu.thread] = next(numbers)  # here
 
 
-@refused("numbers is changed")
+@refused("is no number of Python there")
+def kind_of_a_number(x, n, y):
+    gpu.launch(threads=64)
+    w = sign(x[gpu.thread])
+    y[gpu.thread] = 1.0 if type(w) is int else 2.0  # here
+
+
+@refused("is no number of Python there")
+def one_of_several_kinds(x, n, y):
+    gpu.launch(threads=64)
+    w = sign(x[gpu.thread])
+    y[gpu.thread] = 1.0 if isinstance(w, str | int) else 2.0  # here
+
+
+@refused("is no number of Python there")
+def abstract_kind_in_a_tuple(x, n, y):
+    gpu.launch(threads=64)
+    w = sign(x[gpu.thread])
+    y[gpu.thread] = 1.0 if isinstance(w, (str, (numbers.Number,))) else 2.0  # here
+
+
+@right
+def kind_of_what_holds_a_number(x, n, y):
+    gpu.launch(threads=64)
+    box = Box()
+    box.value = sign(x[gpu.thread])
+    v = 1.0 if isinstance(box.value, (tuple, str)) else 2.0
+    match box:
+        case Box(value=w) if type(box) is Box:
+            v = v + gpu.cast(w, "f32")
+    y[gpu.thread] = v
+
+
+@refused("is no number of Python there")
+def kind_inside_a_pattern(x, n, y):
+    gpu.launch(threads=64)
+    v = 0.0
+    match {"a": (sign(x[gpu.thread]), 1)}:  # here
+        case {"a": (int(), _)}:
+            v = 1.0
+    y[gpu.thread] = v
+
+
+@refused("is no number of Python there")
+def kind_of_an_attribute_in_a_pattern(x, n, y):
+    gpu.launch(threads=64)
+    box, v = Box(), 0.0
+    box.value = sign(x[gpu.thread])
+    match box:  # here
+        case Box(value=int()):
+            v = 1.0
+    y[gpu.thread] = v
+
+
+@refused("items is changed")
 def iterator_of_itertools(x, n, y):
     gpu.launch(threads=64)
-    numbers, v = itertools.chain([1.0, 2.0], [5.0]), 0.0
+    items, v = itertools.chain([1.0, 2.0], [5.0]), 0.0
     if x[gpu.thread] > 3.0:
-        v = next(numbers)  # here
-    y[gpu.thread] = v + next(numbers)
+        v = next(items)  # here
+    y[gpu.thread] = v + next(items)
 
 
-@refused("numbers is changed")
+@refused("items is changed")
 def generator_that_stands_where_it_stood(x, n, y):
     gpu.launch(threads=64)
-    numbers = (i * 2 for i in [1, 2, 3, 4])
-    v = next(numbers)
+    items = (i * 2 for i in [1, 2, 3, 4])
+    v = next(items)
     if x[gpu.thread] > 3.0:
-        v = next(numbers)  # here
-    y[gpu.thread] = v + next(numbers)
+        v = next(items)  # here
+    y[gpu.thread] = v + next(items)
 
 
 @refused("that does not tell how far it has come")
 def iterator_that_tells_nothing(x, n, y):
     gpu.launch(threads=64)
-    numbers, v = itertools.cycle([1.0, 2.0]), 0.0
+    items, v = itertools.cycle([1.0, 2.0]), 0.0
     if x[gpu.thread] > 3.0:  # here
-        v = next(numbers)
-    y[gpu.thread] = v + next(numbers)
+        v = next(items)
+    y[gpu.thread] = v + next(items)
 
 
 @right

@@ -17,7 +17,7 @@ from ..ir.weak import settled
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
 from .loops import Repeated, WhileLoop
-from .python_state import cells_of
+from .python_state import cells_of, is_of_library
 from .rewrite_source import with_hooks
 from .sizes import KernelSize, as_value
 from .state import current, is_known, tracing
@@ -34,6 +34,8 @@ def target(function: Any) -> Any:
         return _range
     if function is isinstance:
         return _isinstance
+    if function is type:
+        return _type
     if function is print:
         return _print
     if isinstance(function, FunctionType):
@@ -86,10 +88,20 @@ def identified(value: object) -> object:
     return value
 
 
-def matched(value: object) -> object:
-    """What `match` compares with patterns that name classes."""
-    for kind in value if isinstance(value, tuple | list) else (value,):
-        _check_kind(kind, int, "by conditions")
+def matched(value: object, attributes: bool) -> object:
+    """What `match` compares with patterns that name classes, also inside others, where they may name `attributes`."""
+    parts, seen = [value], set()
+    for part in parts:  # which grows meanwhile
+        _check_kind(part, int, "by conditions")
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, tuple | list):
+            parts += part
+        elif isinstance(part, dict):
+            parts += part.values()
+        elif attributes and not is_of_library(type(part)):
+            parts += getattr(part, "__dict__", {}).values()
     return value
 
 
@@ -99,9 +111,17 @@ def _isinstance(value: object, kinds: Any) -> bool:
     return isinstance(value, kinds)
 
 
+def _type(*values: Any, **options: Any) -> Any:
+    """`type`, which knows nothing of it either."""
+    if len(values) == 1:
+        _check_kind(values[0], int, "isinstance(v, gpu.Expr)")
+    return type(*values, **options)
+
+
 def _check_kind(value: object, kinds: Any, instead: str) -> None:
-    asked = kinds if isinstance(kinds, tuple) else (kinds,)
-    if isinstance(value, Expr) and any(kind in asked for kind in (int, float, bool, complex)):
+    """Raise KernelError for a value of the GPU that a number of Python's would pass for one of these kinds."""
+    numbers = (bool, int, float, complex)
+    if isinstance(value, Expr) and not isinstance(value, kinds) and any(issubclass(n, kinds) for n in numbers):
         raise KernelError(
             f"{caller_place(2)}: {describe(value)} is known only on the GPU, and is no number of Python there: ask "
             f"{instead}, or for v.dtype"

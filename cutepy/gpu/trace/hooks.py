@@ -357,10 +357,10 @@ class Hooks:
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         self.visit_parts(node)
-        if self.scope is not None and any(
-            isinstance(n, ast.MatchClass) for case in node.cases for n in every(case.pattern)
-        ):
-            node.subject = at(_call("matched", node.subject), node)
+        named = [n for case in node.cases for n in every(case.pattern) if isinstance(n, ast.MatchClass)]
+        if self.scope is not None and named:
+            inner = any(isinstance(n, ast.MatchClass) for one in named for n in every(one) if n is not one)
+            node.subject = at(_call("matched", node.subject, ast.Constant(inner)), node)
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
