@@ -1209,6 +1209,13 @@ def kind_of_what_holds_a_number(x, n, y):
 
 
 @refused("is no number of Python there")
+def kind_of_a_complex_number(x, n, y):
+    gpu.launch(threads=64)
+    z = gpu.Complex(x[gpu.thread], 1.0)
+    y[gpu.thread] = 1.0 if isinstance(z, complex) else 2.0  # here
+
+
+@refused("is no number of Python there")
 def kind_inside_a_pattern(x, n, y):
     gpu.launch(threads=64)
     v = 0.0

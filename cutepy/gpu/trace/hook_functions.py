@@ -16,6 +16,7 @@ from ..ir.simplify import simplify
 from ..ir.weak import settled
 from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
+from .complex import Complex
 from .loops import Repeated, WhileLoop
 from .python_state import cells_of, is_of_library
 from .rewrite_source import with_hooks
@@ -121,10 +122,15 @@ def _type(*values: Any, **options: Any) -> Any:
 def _check_kind(value: object, kinds: Any, instead: str) -> None:
     """Raise KernelError for a value of the GPU that a number of Python's would pass for one of these kinds."""
     numbers = (bool, int, float, complex)
-    if isinstance(value, Expr) and not isinstance(value, kinds) and any(issubclass(n, kinds) for n in numbers):
+    if (
+        isinstance(value, Expr | Complex)
+        and not isinstance(value, kinds)
+        and any(issubclass(n, kinds) for n in numbers)
+    ):
+        what = describe(value) if isinstance(value, Expr) else "a complex number"
         raise KernelError(
-            f"{caller_place(2)}: {describe(value)} is known only on the GPU, and is no number of Python there: ask "
-            f"{instead}, or for v.dtype"
+            f"{caller_place(2)}: {what} is known only on the GPU, and is no number of Python there: ask {instead}, or "
+            "for v.dtype"
         )
 
 
