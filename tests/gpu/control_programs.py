@@ -288,17 +288,18 @@ def met_again(seed: int) -> str:
 
 #: Iterators of Python's, each endless or of more items than a program takes.
 ITERATORS = (
-    "iter([1, 2, 3, 4, 5, 6, 7, 8])", "iter({1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0})", "iter(range(9))", "counted(9)",
-    "naturals()", "(p * 2 for p in range(9))", "(p + 1 for p in [1, 1, 2, 2, 3, 3, 4])", "both(9)", "of_another()",
-    "itertools.count()", "itertools.cycle([1, 2, 5])", "itertools.chain([1, 2, 3], [4, 5, 6, 7])",
-    "itertools.islice([1, 2, 3, 4, 5, 6], 6)", "itertools.accumulate([1, 2, 3, 4, 5, 6])",
-    "itertools.chain.from_iterable([[1, 2], [3, 4], [5, 6, 7]])", "map(abs, itertools.cycle([1, 4, 2]))",
-    "itertools.starmap(max, [(1, 2), (5, 3), (4, 4), (1, 7), (2, 2), (0, 9)])",
-    "map(sum, itertools.product([1, 2, 5], [2, 3, 4]))",
-    "map(max, itertools.permutations([1, 2, 3, 4], 3))", "itertools.tee([1, 2, 3, 4, 5, 6])[0]",
-    "map(sum, zip([1, 2, 3, 4, 5, 6], itertools.count()))", "map(sum, enumerate(itertools.cycle([3, 2])))",
-    "filter(None, itertools.cycle([0, 1, 2]))", "reversed([1, 2, 3, 4, 5, 6])", "iter([1, 5, 2, 7, 3, 4].pop, 0)",
-    "Wrapped([1, 2, 3, 4, 5, 6])", "iter(collections.deque([4, 2, 3, 1, 5, 6]))",
+    "iter([*range(20)])", "iter(dict.fromkeys(range(20)))", "iter(range(20))", "counted(20)",
+    "naturals()", "(p * 2 for p in range(20))", "(p + 1 for p in [1, 1, 2, 2, 3, 3, 4] * 3)", "both(20)",
+    "of_another()",
+    "itertools.count()", "itertools.cycle([1, 2, 5])", "itertools.chain([1, 2, 3], [*range(20)])",
+    "itertools.islice([*range(20)], 20)", "itertools.accumulate([*range(20)])",
+    "itertools.chain.from_iterable([[1, 2], [3, 4], range(20)])", "map(abs, itertools.cycle([1, 4, 2]))",
+    "itertools.starmap(max, [(1, 2), (5, 3), (4, 4), (1, 7), (2, 2), (0, 9)] * 3)",
+    "map(sum, itertools.product([1, 2, 5], [2, 3, 4], [0, 1]))",
+    "map(max, itertools.permutations([1, 2, 3, 4], 3))", "itertools.tee([*range(20)])[0]",
+    "map(sum, zip([*range(20)], itertools.count()))", "map(sum, enumerate(itertools.cycle([3, 2])))",
+    "filter(None, itertools.cycle([0, 1, 2]))", "reversed([*range(20)])", "iter(([1, 5, 2, 7, 3, 4] * 3).pop, 0)",
+    "Wrapped([*range(20)])", "noted(log, 20)", "iter(collections.deque([4, 2, 3, 1, 5, 6] * 3))",
 )  # fmt: skip
 OF_ITERATORS = """
 import collections
@@ -319,6 +320,12 @@ def naturals():
 
 def both(n):
     yield from counted(n)
+
+
+def noted(log, n):
+    for k in range(n):
+        log[0] = log[0] + k
+        yield k + 1
 
 
 def of_another():
@@ -350,15 +357,20 @@ def iterators(seed: int) -> str:
     pick = random.Random(seed)
     held = pick.choice(["{}", "{}", "[{}, 0]", "dict(g={})"])
     take = "next({})".format({"{}": "g", "[{}, 0]": "g[0]"}.get(held, "g['g']"))
-    lines = [f"    g = {held.format(pick.choice(ITERATORS))}", "    a, k = x[t], 0"]
+    lines = ["    log = [0]", f"    g = {held.format(pick.choice(ITERATORS))}", "    a, k = x[t], 0"]
     lines += [f"    a = a + {take}"] * pick.randint(0, 2)
     inside = pick.choice([f"a = a + {take}", f"a = a * 0.5 + {take}", f"b = {take}", "a = a + 1.0"])
     block = pick.choice([
         "if x[t] > 3.0:", "with gpu.when(x[t] > 3.0):", "for _ in range(n[t] % 3):", "while k < n[t] % 3:",
         "for u in range(2):",
-        f"a = a + ({take} if x[t] > 3.0 else 0)",
+        f"a = a + ({take} if x[t] > 3.0 else 0)", f"for u, v in zip(range(3), {take[5:-1]}):",
     ])  # fmt: skip
     lines += [f"    {block}", *([f"        {inside}", "        k = k + 1"] if block[-1] == ":" else [])]
+    if "for u" in block:
+        lines += [
+            f"        if x[t] > {pick.choice(['k', '2', 'u + 1.0'])}:",
+            f"            {pick.choice(['break', 'continue'])}",
+        ]
     lines += [f"    a = a * 4.0 + {take}"] * pick.randint(0, 2)
     return (
         OF_ITERATORS + HEAD + KERNEL.replace("THREADS", str(THREADS)) + "\n".join([*lines, "    y[t] = a + k"]) + "\n"

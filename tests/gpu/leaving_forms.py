@@ -589,6 +589,75 @@ def return_from_nested_loops(x, n, y):
     store(y, searched(x, x[gpu.thread]))
 
 
+def walked(v, count):
+    for k in range(count):
+        if v > k + 1:
+            v = v - 0.75
+        yield v
+
+
+@right
+def break_of_a_loop_over_a_generator(x, n, y):
+    gpu.launch(threads=64)
+    s = 0.0
+    for v in walked(x[gpu.thread], 4):
+        if v < 3.0:
+            break
+        s = s + v
+    store(y, s)
+
+
+def noted(log):
+    for k in range(3):
+        log[0] = log[0] + k
+        yield k
+
+
+@right
+def generator_that_sets_an_item_and_is_not_left(x, n, y):
+    gpu.launch(threads=64)
+    log, s = [0.0], 0.0
+    for k in noted(log):
+        if x[gpu.thread] > k + 1:
+            continue
+        s = s + log[0]
+    store(y, s, log[0])
+
+
+@refused("log is changed where the loop takes its next item")
+def generator_that_sets_an_item_and_is_left(x, n, y):
+    gpu.launch(threads=64)
+    log = [0.0]
+    for k in noted(log):  # here
+        if x[gpu.thread] > k + 1:
+            break
+    store(y, log[0])
+
+
+def stored(y):
+    for k in range(3):
+        y[gpu.thread] = k
+        yield k
+
+
+@refused("y is changed where the loop takes its next item")
+def generator_that_stores_and_is_left(x, n, y):
+    gpu.launch(threads=64)
+    for k in stored(y):  # here
+        if x[gpu.thread] > k + 1:
+            break
+
+
+@refused("numbers is changed where the loop takes its next item")
+def iterator_with_a_name_that_is_left(x, n, y):
+    gpu.launch(threads=64)
+    numbers = iter([1, 2, 3, 4, 5])
+    for k in numbers:  # here
+        if x[gpu.thread] > k + 1:
+            break
+    store(y, next(numbers, 9))
+
+
 def in_a_when(v):
     with gpu.when(v > 5.0):
         if v > 8.0:

@@ -17,17 +17,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import count
 from types import CellType, FrameType, TracebackType
 from typing import Self
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
-from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
+from ..ir import Buffer, Change, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
 from ..ir.place import place_of, user_place
 from ..ir.simplify import simplify
 from .exits import RESULT
 from .mutable_places import Item, items_of
-from .python_state import MISSING, content_of
+from .python_state import MISSING, content_of, is_of_library
 from .registers import (
     CannotCarry,
     Owner,
@@ -66,17 +67,24 @@ class Unrolled(ExitStack):
 
     def __init__(self, items: Iterable[object] = (), *, runs: bool = True) -> None:
         super().__init__()
-        self.items, self.runs = items, runs
+        self.items, self.runs, self.parted = items, runs, False
 
     def __iter__(self) -> Iterator[object]:
-        if isinstance(self.items, Sized):
+        if isinstance(self.items, Sized) and is_of_library(type(self.items)):
             return iter(self.items)
-        return self.bounded()
+        return self.bounded(iter(self.items), MOST_ITEMS if not isinstance(self.items, Sized) else len(self.items))
 
-    def bounded(self) -> Iterator[object]:
+    def bounded(self, items: Iterator[object], most: int) -> Iterator[object]:
         """The items of an iterator, which may have no end."""
-        for number, item in enumerate(self.items):
-            if number >= MOST_ITEMS:
+        for number in count():
+            # A thread that has left takes no more items: what taking one does beside giving it would be done for it.
+            taking = Taking(sys._getframe(1)) if self.parted else None
+            item = next(items, UNBOUND)
+            if taking is not None:
+                taking.check()
+            if item is UNBOUND:
+                return
+            if number >= most:
                 raise KernelError(
                     f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while tracing: "
                     "does what it goes through have an end?"
@@ -98,10 +106,37 @@ class Unrolled(ExitStack):
 
     def ended(self, left: object) -> bool:
         """Whether the loop has been left in every thread."""
+        self.parted |= isinstance(left, Expr) and not isinstance(simplify(left), Const)
         return is_known(left, True)
 
     def done(self) -> None:
         pass
+
+
+class Taking:
+    """Python's state and the statements of the kernel before an item is taken of what a `for` goes through."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame, self.trace = frame, current("for")
+        self.names, self.state = self.bound(), Snapshot(frame, (), {})
+        self.block = self.trace.blocks[-1]
+        self.length = len(self.block)
+
+    def bound(self) -> dict[str, object]:
+        return {name: value for name, value in self.frame.f_locals.items() if name[0] != "."}
+
+    def check(self) -> None:
+        """Raise KernelError for a change of Python's state or of memory, but for registers of names."""
+        now = self.bound()
+        changed = self.state.changed() or next((n for n in self.names if not same(self.names[n], now.get(n))), None)
+        for stmt in statements(tuple(self.block[self.length :])):
+            if isinstance(stmt, Change) and stmt.buffer not in self.trace.owners:
+                changed = changed or stmt.buffer.name
+        if changed:
+            raise KernelError(
+                f"{user_place()}: {changed} is changed where the loop takes its next item, and threads that have left "
+                "the loop take none; change it in the body of the loop, or go through a list"
+            )
 
 
 @dataclass(slots=True)
