@@ -87,8 +87,12 @@ def is_library(module: str | None) -> bool:
 
 def is_of_library(kind: type) -> bool:
     """Whether a class is of such a module; one that a text without a module makes only says that it is Python's own."""
-    made = kind.__module__ == "builtins" and kind.__flags__ & 1 << 9  # Python's own are in no heap
-    return is_library(kind.__module__) and not made and kind not in _WRAPPERS
+    return is_library(kind.__module__) and not _is_made(kind) and kind not in _WRAPPERS
+
+
+def _is_made(kind: type) -> bool:
+    """Whether a text without a module makes a class that says that it is Python's own: those are in no heap."""
+    return kind.__module__ == "builtins" and bool(kind.__flags__ & _ON_THE_HEAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,7 @@ _OF_C = (
 def class_spaces(kind: type, still: Callable[[str | None], bool]) -> Iterator[tuple[type, Space, list[str]]]:
     """The classes of users that a class is made of, with what they define: methods and constants."""
     for base in kind.__mro__:
-        if not still(base.__module__):
+        if not still(base.__module__) or _is_made(base):
             space = vars(base)
             yield base, space, [name for name in space if name not in _MADE_BY_PYTHON]
 

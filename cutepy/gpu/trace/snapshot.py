@@ -180,8 +180,12 @@ class Snapshot(Walk):
 
     def is_fixed(self, value: object) -> bool:
         """Whether a value is cutepy's, Python's or NumPy's own, and so none of a kernel's state."""
-        if isinstance(value, type | FunctionType):
-            return self.still(value.__module__)
+        if isinstance(value, type):
+            return is_of_library(value)
+        if isinstance(
+            value, FunctionType
+        ):  # of a text without a module it says that it is Python's own, which has none
+            return self.still(value.__module__) and value.__module__ not in (None, "builtins")
         if isinstance(value, _STATE):
             return False
         module = type(value).__module__

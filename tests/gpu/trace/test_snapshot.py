@@ -190,3 +190,35 @@ def test_a_global_that_a_function_makes_in_a_block_is_a_change() -> None:
 
     with pytest.raises(KernelError, match="MADE_BY_A_TEST is changed inside if"):
         makes.wgsl(np.ones(4, np.float32), np.zeros(4, np.float32))
+
+
+NAMELESS = """
+def closed():
+    count = [0]
+    def more():
+        count[0] += 1
+    return more
+
+def of_its_own(seen=[0]):
+    seen[0] += 1
+
+def attributed():
+    attributed.count = 1
+
+class Counted:
+    count = 0
+    def more(self):
+        type(self).count += 1
+"""
+
+
+@pytest.mark.parametrize("change", ["closed()", "of_its_own", "attributed", "Counted().more"])
+def test_what_a_text_without_a_module_makes_is_state_too(change: str) -> None:
+    names: dict[str, Any] = {}
+    exec(NAMELESS, names)
+    change_it = eval(change, names)
+    assert change_it.__module__ in (None, "builtins")
+    taken, value = state(change_it)
+    assert taken.changed() is None
+    value()  # type: ignore[operator]
+    assert taken.changed()
