@@ -1366,7 +1366,7 @@ def own_context(x, n, y):
         y[gpu.thread] = 0.0
 
 
-@refused("is bound inside gpu.when")
+@refused("once is changed inside gpu.when")
 def smuggled(x, n, y):
     gpu.launch(threads=64)
     y[gpu.thread] = 0.0
@@ -1376,8 +1376,8 @@ def smuggled(x, n, y):
         return x[gpu.thread]
 
     with gpu.when(gpu.thread > 3):
-        y[gpu.thread] = once()
-    y[gpu.thread] = once()  # here
+        y[gpu.thread] = once()  # here
+    y[gpu.thread] = once()
 
 
 @right

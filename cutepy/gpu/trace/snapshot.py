@@ -6,7 +6,7 @@ names of its frame and those that it and the functions it can call mention, is c
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from gc import get_referents as referents
 from itertools import combinations, combinations_with_replacement, cycle, permutations, product, tee
 from operator import length_hint
@@ -45,7 +45,7 @@ LONGEST_NAME = 200
 #: Bytes of an array of numbers that is compared; a larger one is data, which no kernel keeps its state in.
 MOST_BYTES = 1 << 20
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), type(...), range, slice, Expr, CodeType)
-_STATE = (np.ndarray, bytearray, memoryview, GeneratorType, CellType, *HOLDING, *PARTS)
+_STATE = (np.ndarray, bytearray, memoryview, GeneratorType, CellType, _lru_cache_wrapper, *HOLDING, *PARTS)
 #: Iterators that keep how far they have come in numbers that nothing tells.
 _UNTOLD: tuple[type, ...] = (
     cycle,
@@ -137,6 +137,8 @@ class Snapshot(Walk):
             self.pending += self.held(self.without_items(held, value), name)
         elif isinstance(value, bytearray | memoryview):
             self.watch(partial(bytes, value), name)
+        elif isinstance(value, _lru_cache_wrapper):  # what it keeps of this block, it gives after it
+            self.watch(lambda: value.cache_info().misses, name)
         elif isinstance(value, CellType):
             self.pending.append((name, self.content(value, name)))
         elif isinstance(value, np.ndarray) and value.dtype == object:

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.ir import const, new_arena
+from cutepy.gpu.trace.state import Trace
+from cutepy.tensor.dtypes import f32
 
 
 @pytest.mark.parametrize("count", [2, 5])
@@ -24,3 +28,13 @@ def test_a_variable_that_branch_after_branch_changes_stays_in_one_register(count
         return len(changed.ir(x, x.copy()).local)
 
     assert registers(count) == registers(1)
+
+
+def test_a_value_of_a_block_that_is_complete_is_refused() -> None:
+    with new_arena():
+        trace = Trace("k")
+        trace.begin_block("")
+        name = trace.let("v", const(1.0, f32))
+        trace.end_block("if at k.py:3")
+        with pytest.raises(KernelError, match=r"v_0 .* is bound inside if at k\.py:3 and used after it"):
+            trace.let("w", name + 1.0)

@@ -1,5 +1,6 @@
 """`snapshot` and `mutable_places`: what code in a block can reach and change is noticed; looking is no change."""
 
+import functools
 import itertools
 import sys
 from collections import ChainMap, UserDict
@@ -93,6 +94,7 @@ CHANGES: dict[str, tuple[Callable[[], object], Callable[..., object]]] = {
     "a generator over another": (lambda: begun(delegating()), next),
     "an iterator of itertools": (lambda: itertools.chain([1, 2]), next),
     "an iterator over what nobody else holds": (lambda: iter([3, 3, 1].pop, 0), next),
+    "a function that keeps what it gave": (lambda: functools.cache(abs), lambda v: v(-1)),
     "a view of memory": (lambda: memoryview(bytearray(b"ab")), lambda v: v.__setitem__(0, 5)),
     "a dictionary of Python's": (lambda: UserDict(a=1), lambda v: v.update(a=2)),
     "dictionaries one after the other": (lambda: ChainMap({"a": 1}), lambda v: v.update(a=2)),
