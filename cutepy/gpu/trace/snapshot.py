@@ -184,13 +184,8 @@ class Snapshot(Walk):
         """Whether a value is cutepy's, Python's or NumPy's own, and so none of a kernel's state."""
         if isinstance(value, type):
             return is_of_library(value)
-        if isinstance(
-            value, FunctionType
-        ):  # of a text without a module it says that it is Python's own, which has none
+        if isinstance(value, FunctionType):  # a text without a module says that it is Python's own, which has none
             return self.still(value.__module__) and value.__module__ not in (None, "builtins")
         if isinstance(value, _STATE):
             return False
-        module = type(value).__module__
-        return isinstance(value, ModuleType) or (
-            is_of_library(type(value)) and not (module == "builtins" and isinstance(value, Iterator))
-        )
+        return isinstance(value, ModuleType) or (is_of_library(type(value)) and not isinstance(value, Iterator))
