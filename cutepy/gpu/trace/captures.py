@@ -31,7 +31,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from logging import Logger, RootLogger
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -107,8 +107,8 @@ _FIXED = frozenset({
     types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, property, staticmethod, classmethod, slice,
     collections.deque,
 })  # fmt: skip
-#: Classes of C whose objects hold nothing but their attributes.
-_WITHOUT_STORAGE = (object, types.SimpleNamespace, ast.AST)
+#: Classes of C whose objects hold nothing but their attributes; `Generic` is one from Python 3.12 on.
+_WITHOUT_STORAGE = (object, types.SimpleNamespace, ast.AST, Generic)
 #: Classes of C whose objects are read.
 _READ = frozenset({*HOLDING, *PARTS, *_WITHOUT_STORAGE, *_NUMBERS, collections.OrderedDict})
 _DISPATCHER = type(np.sum)
