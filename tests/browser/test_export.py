@@ -1,8 +1,10 @@
 """Exported kernels run in Chromium as in the interpreter; so do recorded blocks; what does not fit is refused."""
 
+import inspect
 import linecache
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +65,41 @@ def test_every_example_runs_as_in_the_interpreter(browser: Browser, name: str, v
 
 def check_refused(browser: Browser, module: str, name: str, said: str) -> None:
     assert browser.call(module, name, {}) == f"{name}: {said}"
+
+
+def writes(y, x, z, a):
+    gpu.launch(threads=4)
+    y[gpu.thread] = a * x[gpu.thread] + gpu.constant(1, "f32")
+
+
+def ignores_the_last(y, x, z, a):
+    writes(y, x, z, a)
+
+
+def ignores_one_between(y, z, x, a):
+    writes(y, x, z, a)
+
+
+def ignores_two(z, y, x, w, v, a):
+    writes(y, x, z, a)
+
+
+def ignores_the_number(y, x, z, a):
+    writes(y, x, z, 2.0)
+
+
+@pytest.mark.parametrize("body", [ignores_the_last, ignores_one_between, ignores_two, ignores_the_number])
+def test_what_a_text_does_not_use_is_not_bound(browser: Browser, body: Callable[..., None]) -> None:
+    """A layout that is deduced from a text lacks it, and what comes after it, the parameters too, keeps its number."""
+    *names, _ = inspect.signature(body).parameters
+    arrays = {name: np.arange(4, dtype=np.float32) + at for at, name in enumerate(names)}
+    function = gpu.kernel(body).exported(*[array.copy() for array in arrays.values()], 2.0)
+    wanted, numbers = 2 * arrays["x"] + 1, {} if body is ignores_the_number else {"a": 2.0}
+    both = browser.call_by(["arrays", "buffers"], module_text([function]), body.__name__, arrays, numbers)
+    assert isinstance(both, list), both
+    for out in both:
+        assert np.array_equal(out["y"], wanted)
+        assert all(np.array_equal(out[name], arrays[name]) for name in names if name not in ("x", "y") and name in out)
 
 
 @gpu.kernel

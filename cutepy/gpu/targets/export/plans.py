@@ -173,11 +173,8 @@ class _PlannedLaunch:
 
     @classmethod
     def of(cls, launch: Mapping[str, Any], used: set[int], own: Sequence[int]) -> _PlannedLaunch:
-        params = (
-            tuple((p["type"], formula_of(p["value"])) for p in launch["params"])
-            if len(launch["buffers"]) in used
-            else ()
-        )
+        given = launch["params"] if len(launch["buffers"]) in used else ()
+        params = tuple((p["type"], formula_of(p["value"])) for p in given)
         bound = tuple(slot if at in used else None for at, slot in enumerate(launch["buffers"]))
         grid = tuple(map(formula_of, launch["grid"]))
         return cls(own.index(launch["text"]), formula_of(launch.get("when", 1)), grid, params, bound)
@@ -194,7 +191,8 @@ class _PlannedLaunch:
         params = [js.parameter(kind, value) for kind, value in self.params]
         bound = ["" if slot is None else str(order.index(slot)) for slot in self.bound]
         every = bound == [str(i) for i in range(len(order))]
-        rest = [listed(params) if params else "", "" if every else f"[{','.join(bound)}]"]
+        # A comma after each: a list that ends with a hole is as long as one that does not, and parameters come after.
+        rest = [listed(params) if params else "", "" if every else f"[{''.join(f'{one},' for one in bound)}]"]
         text = listed([js.text(self.text), listed(grid), *rest])
         return text if self.when == 1 else f"...{js.operand(self.when, 1)}?[{text}]:[]"
 
