@@ -76,8 +76,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
     try:
         types = [{"type": BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
         # Parameters are a window on the batch's, after the tensors; where it begins is told when the group is set.
-        if window := [-(-4 * len(program.params) // 16) * 16] if program.params else []:
-            types.append({"type": "uniform", "has_dynamic_offset": True, "min_binding_size": window[0]})
+        if window := padded(4 * len(program.params)) if program.params else 0:
+            types.append({"type": "uniform", "has_dynamic_offset": True, "min_binding_size": window})
         compute = wgpu.ShaderStage.COMPUTE
         buffers_layout = gpu.create_bind_group_layout(
             entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(types)]
@@ -97,7 +97,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
         raise KernelError(f"{program.entry}: {_refusal(runtime.name, text, str(error))}") from error
     if checked and not asked:
         warn_that_checks_stay()
-    params = [(device._params, size) for size in window]
+    params = [(device._params, window)] if window else []
     binder = Binder(runtime, gpu, buffers_layout, len(program.bindings), params)
     pack = program.packer(device.limits.uniform_alignment)
     return Pipeline(program, handle, buffers_layout, checked or program.guarded, binder, pack)

@@ -72,10 +72,10 @@ class Unrolled(ExitStack):
     def __iter__(self) -> Iterator[object]:
         if isinstance(self.items, Sized) and is_of_library(type(self.items)):
             return iter(self.items)
-        return self.bounded(iter(self.items), MOST_ITEMS if not isinstance(self.items, Sized) else len(self.items))
+        return self.bounded(iter(self.items), len(self.items) if isinstance(self.items, Sized) else MOST_ITEMS)
 
     def bounded(self, items: Iterator[object], most: int) -> Iterator[object]:
-        """The items of an iterator, which may have no end."""
+        """The items of an iterator, at most so many, for it may have no end."""
         for number in count():
             # A thread that has left takes no more items: what taking one does beside giving it would be done for it.
             taking = Taking(sys._getframe(1)) if self.parted else None
@@ -86,7 +86,7 @@ class Unrolled(ExitStack):
                 return
             if number >= most:
                 raise KernelError(
-                    f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while tracing: "
+                    f"{user_place()}: more than {most} turns of a `for` that Python goes through while tracing: "
                     "does what it goes through have an end?"
                 )
             yield item
