@@ -78,10 +78,10 @@ class Unrolled(ExitStack):
         """The items of an iterator, at most so many, for it may have no end."""
         for number in count():
             # A thread that has left takes no more items: what taking one does beside giving it would be done for it.
-            taking = Taking(sys._getframe(1)) if self.parted else None
+            before = StateBeforeItem(sys._getframe(1)) if self.parted else None
             item = next(items, UNBOUND)
-            if taking is not None:
-                taking.check()
+            if before is not None:
+                before.check_same()
             if item is UNBOUND:
                 return
             if number >= most:
@@ -113,7 +113,7 @@ class Unrolled(ExitStack):
         pass
 
 
-class Taking:
+class StateBeforeItem:
     """Python's state and the statements of the kernel before an item is taken of what a `for` goes through."""
 
     def __init__(self, frame: FrameType) -> None:
@@ -125,8 +125,8 @@ class Taking:
     def bound(self) -> dict[str, object]:
         return {name: value for name, value in self.frame.f_locals.items() if name[0] != "."}
 
-    def check(self) -> None:
-        """Raise KernelError for a change of Python's state or of memory, but for registers of names."""
+    def check_same(self) -> None:
+        """Raise KernelError for a change since then of Python's state or of memory, but for registers of names."""
         now = self.bound()
         changed = self.state.changed() or next((n for n in self.names if not same(self.names[n], now.get(n))), None)
         for stmt in statements(tuple(self.block[self.length :])):

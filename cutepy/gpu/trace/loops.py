@@ -108,7 +108,7 @@ class Repeated(Block):
         if guess is not None:
             self.carried, self.mixed, self.parting, empty = guess
             self.before = empty | self.before
-            guess = guess if all(map(self.begins_in, self.carried)) else None
+            guess = guess if all(map(self.can_begin, self.carried)) else None
         if guess is None:
             self.carried, self.mixed, self.parting, self.before = {}, set(), "", dict(before)
         for pass_number in range(MOST_PASSES):
@@ -185,8 +185,8 @@ class Repeated(Block):
         self.trace.emit(store_slot(slot, False))
         return slot
 
-    def begins_in(self, name: str) -> bool:
-        """Whether the registers of a name, which an earlier trace of the loop found, hold what it is before this."""
+    def can_begin(self, name: str) -> bool:
+        """Whether the registers that an earlier trace of this loop found for a name hold its value before it now."""
         numbers = numbers_of(self.before.get(name))
         if numbers is None or len(numbers) != len(self.carried[name]):
             return False

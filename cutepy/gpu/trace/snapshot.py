@@ -148,7 +148,7 @@ class Snapshot(Walk):
         elif isinstance(value, GeneratorType):
             self.watch(lambda: (value.gi_frame is None, value.gi_frame and value.gi_frame.f_lasti), name)
             # It may stand where it stood an iteration of its own before: its variables, and what it goes through.
-            self.held_by_c(name, value)
+            self.referred(name, value)
         elif isinstance(value, _UNTOLD):
             raise KernelError(
                 f"{user_place()}: {name} is an iterator, {type(value).__name__}, that does not tell how far it has "
@@ -157,11 +157,11 @@ class Snapshot(Walk):
         elif isinstance(value, Iterator):
             self.watch(lambda: (length_hint(value, -1), repr(value)), name)
             if not is_written_in_python(type(value)):
-                self.held_by_c(name, value)
+                self.referred(name, value)
 
-    def held_by_c(self, name: str, value: object) -> None:
-        """Watch the objects that C keeps in an iterator: what it goes through, and, where it is a generator that is not
-        running, the variables of its code."""
+    def referred(self, name: str, value: object) -> None:
+        """Watch the objects that an iterator of C refers to: what it goes through, and, where it is a generator that is
+        not running, the variables of its code."""
 
         def look() -> Parts:
             return () if getattr(value, "gi_running", False) else tuple(referents(value))
